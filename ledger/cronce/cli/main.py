@@ -1,0 +1,37 @@
+"""Picks the command. `exec` and `checkpoint` start without loading anything they do not use."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from cronce.cli import exit_codes
+
+
+def main() -> NoReturn:
+    """Run the command of `sys.argv` and end the process with its exit code."""
+    arguments = sys.argv[1:]
+    match arguments[:1]:
+        case ["exec"]:
+            from cronce.cli.exec_command import main as command  # noqa: PLC0415  # only what is used is loaded
+        case ["checkpoint"]:
+            from cronce.checkpoints import main as command  # noqa: PLC0415
+        case _:
+            _main_for_people(arguments)
+    code = command(arguments[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # The interpreter's own exit takes half as long again as everything before it.
+    os._exit(code)
+
+
+def _main_for_people(arguments: list[str]) -> NoReturn:
+    try:
+        from cronce.cli.commands import main as command  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        sys.stderr.write("cronce: this command needs the extra 'cli': pip install 'cronce[cli]'\n")
+        sys.exit(exit_codes.USAGE)
+    sys.exit(command(arguments))

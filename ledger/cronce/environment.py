@@ -1,0 +1,155 @@
+"""The environment of a task: every `CRONCE_...` name, and what they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from cronce.errors import InputInvalidError, InputMissingError
+from cronce.names import checked_job, checked_period, parse_scheduled_time, period_of, scheduled_time_of
+from cronce.policy import Policy
+from cronce.protocol.states import Trigger
+
+LEDGER = "CRONCE_LEDGER"
+"""URL of the ledger."""
+JOB = "CRONCE_JOB"
+POLICY = "CRONCE_POLICY"
+"""The policy as JSON, see `cronce.Policy.from_json`."""
+SCHEDULED_TIME = "CRONCE_SCHEDULED_TIME"
+"""The nominal time; EventBridge Scheduler fills it from `<aws.scheduler.scheduled-time>`."""
+EXECUTION_ID = "CRONCE_EXECUTION_ID"
+"""The delivery, from `<aws.scheduler.execution-id>`; for logs, it decides nothing."""
+TRIGGER = "CRONCE_TRIGGER"
+PERIOD = "CRONCE_PERIOD"
+"""The period, if it does not follow from the scheduled time; it wins."""
+METRICS = "CRONCE_METRICS"
+"""`emf`: the log lines are CloudWatch metrics as well."""
+
+ATTEMPT = "CRONCE_ATTEMPT"
+FENCE = "CRONCE_FENCE"
+RESUME_FROM = "CRONCE_RESUME_FROM"
+"""The last checkpoint as JSON; absent without one."""
+CHECKPOINT_SOCKET = "CRONCE_CHECKPOINT_SOCKET"
+"""Where `cronce checkpoint` reaches the `cronce exec` around it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSettings:
+    """What the environment says; each part may be absent and given otherwise."""
+
+    ledger: str | None = None
+    job: str | None = None
+    period: str | None = None
+    scheduled_at: datetime | None = None
+    policy: Policy = Policy()
+    trigger: Trigger = Trigger.SCHEDULE
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> TaskSettings:
+        """Read the variables; an empty one counts as absent.
+
+        Raises:
+            InputInvalidError: A variable is not usable; the error names it.
+        """
+        given = {name: value for name, value in environ.items() if name.startswith("CRONCE_") and value}
+        policy = Policy.from_json(given[POLICY], what=POLICY) if POLICY in given else Policy()
+        return cls(ledger=given.get(LEDGER), policy=policy)._with(
+            job=given.get(JOB),
+            period=given.get(PERIOD),
+            scheduled_time=given.get(SCHEDULED_TIME),
+            trigger=given.get(TRIGGER),
+            called={"job": JOB, "period": PERIOD, "scheduled_time": SCHEDULED_TIME, "trigger": TRIGGER},
+        )
+
+    def overridden(
+        self,
+        *,
+        policy: Policy,
+        ledger: str | None,
+        job: str | None,
+        period: str | None,
+        scheduled_time: str | None,
+        trigger: str | None,
+    ) -> TaskSettings:
+        """These settings with what the command line says instead; None leaves a part as it is.
+
+        Raises:
+            InputInvalidError: An option is not usable; the error names it.
+        """
+        options = {"job": "--job", "period": "--period", "scheduled_time": "--scheduled-time", "trigger": "--trigger"}
+        base = replace(self, ledger=self.ledger if ledger is None else ledger, policy=policy)
+        return base._with(job=job, period=period, scheduled_time=scheduled_time, trigger=trigger, called=options)
+
+    def _with(
+        self,
+        *,
+        job: str | None,
+        period: str | None,
+        scheduled_time: str | None,
+        trigger: str | None,
+        called: Mapping[str, str],
+    ) -> TaskSettings:
+        """Check each text that is given; `called` has the name that its giver knows it by.
+
+        An explicit period wins over one that follows from the scheduled time, and what is given
+        here wins over what stood.
+        """
+        at = self.scheduled_at
+        checked = self.period
+        if scheduled_time is not None:
+            at = parse_scheduled_time(scheduled_time, what=called["scheduled_time"])
+            checked = period_of(at)
+        if period is not None:
+            checked = checked_period(period, what=called["period"])
+            if scheduled_time is None:
+                at = scheduled_time_of(checked)
+        return replace(
+            self,
+            job=self.job if job is None else checked_job(job, what=called["job"]),
+            period=checked,
+            scheduled_at=at,
+            trigger=self.trigger if trigger is None else _trigger(trigger, what=called["trigger"]),
+        )
+
+    def required_ledger(self) -> str:
+        """The ledger's URL.
+
+        Raises:
+            InputMissingError: Nobody gave it.
+        """
+        return _required(self.ledger, "the ledger's URL", f"give --ledger or set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1")
+
+    def required_job(self) -> str:
+        """The job's name.
+
+        Raises:
+            InputMissingError: Nobody gave it.
+        """
+        return _required(self.job, "the job's name", f"give --job or set {JOB}, e.g. daily-digest")
+
+    def required_period(self) -> str:
+        """The period.
+
+        Raises:
+            InputMissingError: Nobody gave it, nor a scheduled time; the clock is never asked.
+        """
+        return _required(
+            self.period,
+            "the period",
+            f"give --period or --scheduled-time, or set {SCHEDULED_TIME} (EventBridge Scheduler fills it) or {PERIOD};"
+            " it is never taken from the clock, because a late or repeated start would then be another period",
+        )
+
+
+def _required(value: str | None, what: str, how: str) -> str:
+    if value is None:
+        raise InputMissingError(what, how)
+    return value
+
+
+def _trigger(value: str, *, what: str) -> Trigger:
+    try:
+        return Trigger(value.lower())
+    except ValueError:
+        raise InputInvalidError(what, value, ", ".join(Trigger)) from None

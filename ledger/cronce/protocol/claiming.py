@@ -1,0 +1,209 @@
+"""Take a run, or say why it must not start.
+
+`decide` holds every rule about a single run; `claim` asks the store until the decision stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from cronce.policy import ConcurrencyPolicy, OnLost
+from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
+from cronce.protocol.observing import LOST_REASONS
+from cronce.protocol.operations import Steps, read_clock, read_skew, swap
+from cronce.protocol.records import KEPT_ATTEMPTS, RunRecord, expiry, lease_end
+from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
+from cronce.protocol.slot import take_slot
+from cronce.protocol.states import TRANSITIONS, Event, Reason, Status
+
+
+def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
+    """Take the run, and the job's slot unless runs may overlap; exactly one claimant gets it."""
+    taken = yield from _take_run(ask)
+    if not isinstance(taken, Held):
+        return taken
+    if ask.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
+        slotted = yield from take_slot(ask, taken)
+        if isinstance(slotted, Refused):
+            return slotted
+        taken = slotted
+    return (yield from _still_trusted(taken))
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Write this RUNNING record; the attempt is then the claimant's."""
+
+    record: RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Write this final record, then refuse."""
+
+    record: RunRecord
+    reason: RefusalReason
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """The run is the claimant's already: an answer was lost."""
+
+    record: RunRecord
+
+
+def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begin | Settle | Mine | Refused:
+    """What the claimant may do about the run as it stands; None for no row."""
+    if standing is None:
+        return _decide_first(ask, now)
+    match standing.status:
+        case Status.SUCCEEDED:
+            if ask.force is None:
+                return Refused(RefusalReason.ALREADY_SUCCEEDED, standing)
+            return Begin(_next_attempt(ask, standing, now, Event.FORCE))
+        case Status.RUNNING:
+            return _decide_running(ask, standing, now)
+        case Status.FAILED:
+            return _decide_failed(ask, standing, now)
+        case Status.SKIPPED | Status.MISSED:
+            if ask.suspended:
+                return Refused(RefusalReason.SUSPENDED, standing)
+            if ask.too_late(now):
+                return Refused(RefusalReason.TOO_LATE, standing)
+            return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
+        case _:
+            assert_never(standing.status)
+
+
+def _decide_first(ask: ClaimRequest, now: datetime) -> Begin | Settle:
+    if ask.suspended:
+        return Settle(_first_record(ask, now, Event.SUSPEND, Reason.SUSPENDED), RefusalReason.SUSPENDED)
+    if ask.too_late(now):
+        return Settle(_first_record(ask, now, Event.EXPIRE, Reason.TOO_LATE), RefusalReason.TOO_LATE)
+    return Begin(_first_record(ask, now, Event.CLAIM))
+
+
+def _decide_running(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Mine | Refused:
+    if standing.token == ask.token:
+        return Mine(standing)
+    if standing.lease_until is None:
+        return Refused(RefusalReason.HELD, standing)
+    if not standing.lease_over(now, max_clock_skew=ask.max_clock_skew):
+        return Refused(RefusalReason.RUNNING_ELSEWHERE, standing)
+    return _decide_lost(ask, standing, now)
+
+
+def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:
+    if standing.reason in LOST_REASONS:
+        return _decide_lost(ask, standing, now)
+    if ask.suspended:
+        return Refused(RefusalReason.SUSPENDED, standing)
+    if standing.failures > ask.policy.backoff_limit and not ask.trigger.by_person:
+        return Refused(RefusalReason.ATTEMPTS_EXHAUSTED, standing)
+    return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
+
+
+def _decide_lost(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:
+    if ask.policy.on_lost is OnLost.HOLD and ask.force is None:
+        return Refused(RefusalReason.HELD, standing)
+    if ask.suspended:
+        return Refused(RefusalReason.SUSPENDED, standing)
+    if standing.failures > ask.policy.backoff_limit and not ask.trigger.by_person:
+        return Refused(RefusalReason.ATTEMPTS_EXHAUSTED, standing)
+    return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
+
+
+def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason | None = None) -> RunRecord:
+    begins = event is Event.CLAIM
+    return RunRecord(
+        job=ask.job,
+        period=ask.period,
+        version=1,
+        status=TRANSITIONS[None, event],
+        attempt=1 if begins else 0,
+        token=ask.token,
+        owner=ask.owner,
+        trigger=ask.trigger,
+        scheduled_at=ask.scheduled_at,
+        claimed_at=now,
+        heartbeat_at=now if begins else None,
+        lease_until=lease_end(now, ask.policy.lease) if begins else None,
+        finished_at=None if begins else now,
+        reason=reason,
+        actor=ask.actor,
+        note=ask.force,
+        expires_at=expiry(now, ask.retention),
+    )
+
+
+def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: Event) -> RunRecord:
+    """The run with its next attempt begun; a forced repeat starts over, any other resumes."""
+    past = standing.past(finished_at=now, reason=Reason.LEASE_LOST)
+    return standing.after(
+        event,
+        attempt=standing.attempt + 1,
+        token=ask.token,
+        owner=ask.owner,
+        trigger=ask.trigger,
+        scheduled_at=standing.scheduled_at or ask.scheduled_at,
+        claimed_at=now,
+        heartbeat_at=now,
+        lease_until=lease_end(now, ask.policy.lease),
+        finished_at=None,
+        reason=None,
+        exit_code=None,
+        error=None,
+        result=None,
+        result_flag=None,
+        checkpoint=None if event is Event.FORCE else standing.checkpoint,
+        cancel_requested=None,
+        blocked_by=None,
+        actor=ask.actor,
+        note=ask.force,
+        attempts=(*standing.attempts, past)[-KEPT_ATTEMPTS:],
+        expires_at=expiry(now, ask.retention),
+    )
+
+
+def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
+    standing: RunRecord | None = None
+    while True:
+        now = yield from read_clock()
+        decision = decide(ask, standing, now)
+        if isinstance(decision, Refused):
+            return decision
+        if isinstance(decision, Mine):
+            return _held(ask, decision.record)
+        if standing is not None and (skew := (yield from read_skew())) > ask.max_clock_skew:
+            return Skewed(skew)
+        answer = yield from swap(decision.record, standing)
+        if answer.written:
+            if isinstance(decision, Settle):
+                return Refused(decision.reason, decision.record)
+            held = _held(ask, decision.record)
+            if (skew := (yield from read_skew())) > ask.max_clock_skew:
+                yield from finish(held, Outcome(event=Event.FAIL, reason=Reason.CLOCK_SKEW))
+                return Skewed(skew)
+            return held
+        standing = answer.stands if isinstance(answer.stands, RunRecord) else None
+
+
+def _held(ask: ClaimRequest, run: RunRecord) -> Held:
+    """The claim on my own record; its lease tells when the request that wrote it was sent."""
+    assert run.lease_until is not None
+    return Held(run=run, slot=None, lease=ask.policy.lease, sent_at=run.lease_until - ask.policy.lease)
+
+
+def _still_trusted(held: Held) -> Steps[Held | Refused]:
+    """Renew the run if its trust ran out on the way, for instance in a pause before the slot."""
+    now = yield from read_clock()
+    if now < held.trusted_until:
+        return held
+    renewed = yield from renew(held)
+    if isinstance(renewed, Lost):
+        if held.slot:
+            yield from free_slot(held.slot)
+        return Refused(RefusalReason.LEASE_LOST, renewed.record)
+    return renewed

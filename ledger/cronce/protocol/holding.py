@@ -1,0 +1,179 @@
+"""What the holder of a run does: renew its lease, store a checkpoint, finish.
+
+Every write is a swap on the version that was seen. Losing it means that somebody else wrote:
+an observer's mark on my own attempt is carried over, anything else means that the run is no
+longer mine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeGuard
+
+from cronce.errors import LedgerUnavailableError
+from cronce.protocol.operations import Steps, read_clock, swap
+from cronce.protocol.records import RunRecord, SlotRecord, lease_end
+from cronce.protocol.states import Event, Reason, Status
+
+Change = Callable[[RunRecord, datetime], RunRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A held attempt.
+
+    Attributes:
+        run: The run as last written by, or seen from, its holder.
+        slot: The slot as taken; None where runs may overlap.
+        lease: Length of the lease.
+        sent_at: When the request that last renewed the lease was sent.
+    """
+
+    run: RunRecord
+    slot: SlotRecord | None
+    lease: timedelta
+    sent_at: datetime
+
+    @property
+    def trusted_until(self) -> datetime:
+        """Until when the holder may act without asking: a fifth of the lease before it is over.
+
+        Counted from when the request was sent, not from its answer: the lease in the row began
+        no later. The fifth is the time to stop the work before anybody else may begin.
+        """
+        return self.sent_at + self.lease * 4 / 5
+
+    @property
+    def fence(self) -> int:
+        """The fencing token to send along with effects: the slot's, else the attempt's number."""
+        return self.slot.fence if self.slot else self.run.attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The run is no longer the caller's; `record` is what stands."""
+
+    record: RunRecord | None
+
+    @property
+    def why(self) -> str:
+        """What became of the run, for a person."""
+        if self.record is None:
+            return "its row is gone"
+        state = f"{self.record.status}({self.record.reason})" if self.record.reason else str(self.record.status)
+        return f"it is now attempt {self.record.attempt}, {state}, of {self.record.owner}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an attempt ended.
+
+    Attributes:
+        event: What happens to the run: `COMPLETE`, `FAIL`, or, before the work began, `BLOCK` or `EXPIRE`.
+        counts: True if the failure is the attempt's own doing and uses up `backoff_limit`.
+    """
+
+    event: Event
+    reason: Reason | None = None
+    counts: bool = False
+    blocked_by: str | None = None
+    exit_code: int | None = None
+    error: str | None = None
+    result: str | None = None
+    result_flag: str | None = None
+
+
+def renew(held: Held, *, checkpoint: str | None = None) -> Steps[Held | Lost]:
+    """Begin the lease anew, and store a checkpoint if one is given."""
+
+    def renewed(run: RunRecord, now: datetime) -> RunRecord:
+        return run.after(
+            Event.RENEW,
+            heartbeat_at=now,
+            lease_until=lease_end(now, held.lease),
+            checkpoint=checkpoint or run.checkpoint,
+        )
+
+    return _rewrite(held, renewed)
+
+
+def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
+    """Write how the attempt ended, then free the slot."""
+
+    def finished(run: RunRecord, now: datetime) -> RunRecord:
+        return run.after(
+            outcome.event,
+            finished_at=now,
+            lease_until=None,
+            reason=outcome.reason,
+            failures=held.run.failures + outcome.counts,
+            blocked_by=outcome.blocked_by,
+            exit_code=outcome.exit_code,
+            error=outcome.error,
+            result=outcome.result,
+            result_flag=outcome.result_flag,
+        )
+
+    written = yield from _rewrite(held, finished)
+    if isinstance(written, Lost):
+        written = yield from _outrank_observer(held, written, outcome, finished)
+    if isinstance(written, Held) and held.slot:
+        yield from free_slot(held.slot)
+    return written
+
+
+def free_slot(slot: SlotRecord) -> Steps[None]:
+    """Free the slot if it is still held as given.
+
+    It is a courtesy: a slot whose run is over is stale, and the next claim takes it anyway. So
+    neither a lost swap nor an unreachable store is an error here.
+    """
+    try:
+        yield from swap(slot.freed(), slot)
+    except LedgerUnavailableError:
+        return
+
+
+def _rewrite(held: Held, change: Change) -> Steps[Held | Lost]:
+    """Apply the change to my run, again on every version of it that is still mine."""
+    run = held.run
+    while True:
+        now = yield from read_clock()
+        changed = change(run, now)
+        answer = yield from swap(changed, run)
+        if answer.written:
+            return replace(held, run=changed, sent_at=now)
+        stands = answer.stands
+        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:
+            return Lost(stands if isinstance(stands, RunRecord) else None)
+        run = stands
+
+
+def _outrank_observer(held: Held, lost: Lost, outcome: Outcome, finished: Change) -> Steps[Held | Lost]:
+    """Settle a finish that found its own attempt already final.
+
+    My own final record: an earlier try of mine landed. An observer's FAILED on my attempt: my
+    success outranks it, because I know better; my failure agrees with it.
+    """
+    while True:
+        stands = lost.record
+        if not _is_run_of(stands, held):
+            return lost
+        match stands.status, outcome.event:
+            case (Status.SUCCEEDED, Event.COMPLETE) | (Status.FAILED, Event.FAIL):
+                return replace(held, run=stands)
+            case Status.FAILED, Event.COMPLETE:
+                now = yield from read_clock()
+                changed = finished(stands, now)
+                answer = yield from swap(changed, stands)
+                if answer.written:
+                    return replace(held, run=changed)
+                lost = Lost(answer.stands if isinstance(answer.stands, RunRecord) else None)
+            case _:
+                return lost
+
+
+def _is_run_of(record: object, held: Held) -> TypeGuard[RunRecord]:
+    return isinstance(record, RunRecord) and record.is_attempt(held.run.attempt, held.run.token)

@@ -1,0 +1,188 @@
+"""What the ledger holds: a row a run, and a row a job that says which run holds the job now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from cronce.protocol.states import TRANSITIONS, Event, Status, Trigger
+
+SCHEMA = 1
+"""The layout written into every row. A row with a higher number is left alone."""
+
+SLOT_KEY = "slot"
+RUN_PREFIX = "run#"
+
+KEPT_ATTEMPTS = 10
+"""How many earlier attempts a run remembers; older ones are forgotten first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastAttempt:
+    """How an earlier attempt of a run ended."""
+
+    attempt: int
+    status: Status
+    owner: str
+    claimed_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    error: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One (job, period). Field names are the attribute names in the table.
+
+    Attributes:
+        version: Rises by one with every write; 1 for the first.
+        attempt: Number of the current or last attempt; the fencing token of the run.
+        failures: Attempts that started and failed by their own doing; bounded by `backoff_limit`.
+        token: Names the claim that wrote this attempt, so that its writer knows its own row.
+        lease_until: Until when a silent owner counts as alive. Absent on a foreign writer's row.
+        result: What the work returned, as JSON text.
+        result_flag: `TRUNCATED` or `NOT_JSON` where the result could not be stored whole.
+        checkpoint: A cursor of the work, as JSON text; the next attempt resumes from it.
+        cancel_requested: Who asked the owner to stop.
+        blocked_by: The period of the run that was at work.
+        actor: The person who released or forced the run.
+        note: The reason that person gave.
+        expires_at: When DynamoDB may delete the row. No decision looks at it.
+        extra: Attributes that this version does not know; written back unchanged.
+    """
+
+    job: str
+    period: str
+    version: int
+    status: Status
+    attempt: int
+    token: str
+    owner: str
+    failures: int = 0
+    trigger: Trigger = Trigger.SCHEDULE
+    scheduled_at: datetime | None = None
+    claimed_at: datetime | None = None
+    heartbeat_at: datetime | None = None
+    lease_until: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    error: str | None = None
+    result: str | None = None
+    result_flag: str | None = None
+    checkpoint: str | None = None
+    cancel_requested: str | None = None
+    blocked_by: str | None = None
+    actor: str | None = None
+    note: str | None = None
+    attempts: tuple[PastAttempt, ...] = ()
+    expires_at: datetime | None = None
+    schema: int = SCHEMA
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The sort key of the row."""
+        return run_key(self.period)
+
+    def after(self, event: Event, **changes: Any) -> Self:
+        """This run one version later, in the state that the transition table gives.
+
+        Raises:
+            KeyError: The event cannot happen in this state; a mistake in the protocol itself.
+        """
+        return replace(self, version=self.version + 1, status=TRANSITIONS[self.status, event], **changes)
+
+    def past(self, *, finished_at: datetime | None = None, reason: str | None = None) -> PastAttempt:
+        """The current attempt as history; one that still counts as running is history as failed."""
+        return PastAttempt(
+            attempt=self.attempt,
+            status=Status.FAILED if self.status is Status.RUNNING else self.status,
+            owner=self.owner,
+            claimed_at=self.claimed_at,
+            finished_at=self.finished_at or finished_at,
+            reason=self.reason or reason,
+            exit_code=self.exit_code,
+            error=self.error,
+            note=self.note,
+        )
+
+    def lease_over(self, now: datetime, *, max_clock_skew: timedelta) -> bool:
+        """True if a silent owner counts as dead; never without a lease, as a foreign writer leaves it."""
+        return self.status is Status.RUNNING and self.lease_until is not None and now > self.lease_until + max_clock_skew
+
+    def is_attempt(self, attempt: int | None, token: str | None) -> bool:
+        """True if the row is about exactly that attempt of that claim."""
+        return self.attempt == attempt and self.token == token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRecord:
+    """Which run holds the job now; free if `period` is None.
+
+    It has no lease of its own: it is stale as soon as that run is not RUNNING with that attempt
+    and token. It is never deleted, so that `fence` only ever rises.
+
+    Attributes:
+        fence: Rises by one each time the slot is taken; the fencing token of the job.
+    """
+
+    job: str
+    version: int
+    fence: int = 0
+    period: str | None = None
+    attempt: int | None = None
+    token: str | None = None
+    owner: str | None = None
+    claimed_at: datetime | None = None
+    schema: int = SCHEMA
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The sort key of the row."""
+        return SLOT_KEY
+
+    def taken_by(self, run: RunRecord, *, at: datetime) -> Self:
+        """The slot one version later, held by the run's current attempt, its fence one higher."""
+        return replace(
+            self,
+            version=self.version + 1,
+            fence=self.fence + 1,
+            period=run.period,
+            attempt=run.attempt,
+            token=run.token,
+            owner=run.owner,
+            claimed_at=at,
+        )
+
+    def freed(self) -> Self:
+        """The slot one version later, held by nobody."""
+        return replace(self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None)
+
+
+Record = RunRecord | SlotRecord
+
+
+def run_key(period: str) -> str:
+    """The sort key of the run of that period."""
+    return RUN_PREFIX + period
+
+
+def whole_milliseconds(at: datetime) -> datetime:
+    """The instant as it is stored: cut to milliseconds, so that a row reads back equal."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+def lease_end(now: datetime, lease: timedelta) -> datetime:
+    """When a lease that starts now is over, as stored."""
+    return whole_milliseconds(now + lease)
+
+
+def expiry(now: datetime, retention: timedelta) -> datetime:
+    """When a row written now may be deleted, in whole seconds as DynamoDB's TTL wants it."""
+    return (now + retention).replace(microsecond=0)

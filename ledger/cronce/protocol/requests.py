@@ -1,0 +1,82 @@
+"""What a claimant asks for, and the answers that are not a claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from cronce.policy import Policy
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Trigger
+
+MAX_CLOCK_SKEW = timedelta(seconds=5)
+"""How far two hosts' clocks may be apart: so long after its end a lease still counts."""
+
+RETENTION = timedelta(days=400)
+"""How long a row is kept: a yearly job still finds last year's run."""
+
+
+class RefusalReason(StrEnum):
+    """Why a claim was not given; stable, for scripts and dashboards."""
+
+    ALREADY_SUCCEEDED = "ALREADY_SUCCEEDED"
+    RUNNING_ELSEWHERE = "RUNNING_ELSEWHERE"
+    HELD = "HELD"
+    ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
+    OVERLAPPING = "OVERLAPPING"
+    TOO_LATE = "TOO_LATE"
+    SUSPENDED = "SUSPENDED"
+    INTERRUPTED = "INTERRUPTED"
+    LEASE_LOST = "LEASE_LOST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRequest:
+    """One claimant's wish for one run.
+
+    Attributes:
+        token: Minted once for this request, outside every retry.
+        scheduled_at: The nominal time of the tick; None where only a period is known.
+        force: The reason for repeating a success, if a person gave one.
+        actor: The person, where one decided.
+    """
+
+    job: str
+    period: str
+    token: str
+    owner: str
+    policy: Policy
+    trigger: Trigger = Trigger.SCHEDULE
+    scheduled_at: datetime | None = None
+    force: str | None = None
+    actor: str | None = None
+    max_clock_skew: timedelta = MAX_CLOCK_SKEW
+    retention: timedelta = RETENTION
+
+    def too_late(self, now: datetime) -> bool:
+        """True if the starting deadline is over; a person's rerun has none."""
+        deadline = self.policy.starting_deadline
+        if deadline is None or self.scheduled_at is None or self.trigger.by_person:
+            return False
+        return now - self.scheduled_at > deadline
+
+    @property
+    def suspended(self) -> bool:
+        """True if the job is suspended for this kind of trigger."""
+        return self.policy.suspend and not self.trigger.by_person
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No claim, and why; `record` is the run as it stands."""
+
+    reason: RefusalReason
+    record: RunRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skewed:
+    """No claim: the store's clock and this host's are further apart than leases can bear."""
+
+    skew: timedelta

@@ -1,0 +1,104 @@
+"""Take the job, so that two runs of it never overlap.
+
+The slot names the run that holds the job. It is free, or stale (that run is no longer RUNNING
+with that attempt and token), or held. A holder whose lease is over is marked FAILED *before* its
+slot is taken: if it only slept, it fails at its next heartbeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from enum import Enum, auto
+from typing import assert_never
+
+from cronce.policy import ConcurrencyPolicy
+from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
+from cronce.protocol.observing import mark_lost
+from cronce.protocol.operations import Steps, StopTask, get_run, get_slot, read_clock, sleep, swap
+from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
+from cronce.protocol.states import Event, Reason, Status
+
+_SLOWEST_POLL = timedelta(seconds=2)
+
+
+def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
+    """Take the job for the held run, as the concurrency policy says, or give the run back."""
+    slot: SlotRecord | None = None
+    while True:
+        whose, run = yield from _holder_of(slot, held)
+        match whose:
+            case _Whose.NOBODYS:
+                now = yield from read_clock()
+                taken = (slot or SlotRecord(job=ask.job, version=0)).taken_by(held.run, at=now)
+                answer = yield from swap(taken, slot)
+                if answer.written:
+                    return replace(held, slot=taken)
+                slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
+            case _Whose.MINE:
+                return replace(held, slot=slot)
+            case _Whose.MY_SUCCESSORS:
+                return Refused(RefusalReason.LEASE_LOST, run)
+            case _Whose.ANOTHERS:
+                assert run is not None
+                standing = yield from mark_lost(run, max_clock_skew=ask.max_clock_skew)
+                if standing is not None and standing.status is Status.RUNNING:
+                    stood_by = yield from _stand_by(ask, held, standing)
+                    if isinstance(stood_by, Refused):
+                        return stood_by
+                    held = stood_by
+                slot = yield from get_slot(ask.job)
+            case _:
+                assert_never(whose)
+
+
+class _Whose(Enum):
+    NOBODYS = auto()
+    MINE = auto()
+    MY_SUCCESSORS = auto()
+    ANOTHERS = auto()
+
+
+def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[tuple[_Whose, RunRecord | None]]:
+    """Whose the slot is, and the run that it names where that had to be read."""
+    if slot is None or slot.period is None:
+        return _Whose.NOBODYS, None
+    mine = held.run
+    if slot.period == mine.period and mine.is_attempt(slot.attempt, slot.token):
+        return _Whose.MINE, None
+    run = yield from get_run(slot.job, slot.period)
+    if slot.period == mine.period and (run is None or not run.is_attempt(mine.attempt, mine.token)):
+        return _Whose.MY_SUCCESSORS, run
+    if run is None or run.status is not Status.RUNNING or not run.is_attempt(slot.attempt, slot.token):
+        return _Whose.NOBODYS, run
+    return _Whose.ANOTHERS, run
+
+
+def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | Refused]:
+    """Do what the policy says while another run lives: step back, or wait a little and go on."""
+    policy = ask.policy.concurrency_policy
+    if policy is ConcurrencyPolicy.FORBID:
+        outcome = Outcome(event=Event.BLOCK, reason=Reason.OVERLAP, blocked_by=holder.period)
+        return (yield from _give_back(held, outcome, RefusalReason.OVERLAPPING))
+    if ask.too_late((yield from read_clock())):
+        outcome = Outcome(event=Event.EXPIRE, reason=Reason.TOO_LATE, blocked_by=holder.period)
+        return (yield from _give_back(held, outcome, RefusalReason.TOO_LATE))
+    if policy is ConcurrencyPolicy.REPLACE and holder.cancel_requested is None:
+        cancelled = holder.after(Event.CANCEL, cancel_requested=f"replaced by {ask.period}")
+        answer = yield from swap(cancelled, holder)
+        if answer.written:
+            yield StopTask(holder.owner, f"replaced by {ask.job} {ask.period}")
+    if (yield from sleep(min(held.lease / 8, _SLOWEST_POLL))):
+        return (yield from _give_back(held, Outcome(event=Event.FAIL, reason=Reason.INTERRUPTED), RefusalReason.INTERRUPTED))
+    if (yield from read_clock()) < held.sent_at + held.lease / 4:
+        return held
+    renewed = yield from renew(held)
+    return renewed if isinstance(renewed, Held) else Refused(RefusalReason.LEASE_LOST, renewed.record)
+
+
+def _give_back(held: Held, outcome: Outcome, reason: RefusalReason) -> Steps[Refused]:
+    given_back = yield from finish(held, outcome)
+    if isinstance(given_back, Lost):
+        return Refused(RefusalReason.LEASE_LOST, given_back.record)
+    return Refused(reason, given_back.run)

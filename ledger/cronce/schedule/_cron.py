@@ -1,0 +1,128 @@
+"""A cron expression as sets of numbers, and the wall-clock minutes that match it.
+
+A wall clock knows no zone: what a zone's changes do to these minutes is `_zoned`'s matter. Work is
+bounded by one look at each month from here to 2199, whatever the expression; minutes are never stepped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cronce.schedule._bits import highest, lowest
+from cronce.schedule._days import Days, parse_days
+from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, FIRST_YEAR, HOURS, LAST_YEAR, MINUTES, MONTH, YEAR
+from cronce.schedule.errors import ScheduleInvalidError
+
+_FIELDS = (MINUTES, HOURS, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
+_SIX = "six fields: minutes hours day-of-month month day-of-week year"
+_ALL_HOURS = HOURS.mask("*")
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cron:
+    """The six fields of `cron(...)`; numbers are bits, years too."""
+
+    minutes: int
+    hours: int
+    days: Days
+    months: int
+    years: int
+
+    @property
+    def every_hour(self) -> bool:
+        """True if no hour of the day is left out, so that the hour does not matter."""
+        return self.hours == _ALL_HOURS
+
+    def at_or_after(self, wall: datetime) -> datetime | None:
+        """The first matching minute that is not before `wall` (naive)."""
+        if wall.second or wall.microsecond:
+            wall = wall.replace(second=0, microsecond=0) + _MINUTE
+        year, month, day = wall.year, wall.month, wall.day
+        if self.years >> year & 1 and self.months >> month & 1:
+            days = self.days.of(year, month)
+            if days >> day & 1:
+                hour, minute = wall.hour, lowest(self.minutes, wall.minute)
+                if minute < 0 or not self.hours >> hour & 1:
+                    hour, minute = lowest(self.hours, hour + 1), lowest(self.minutes)
+                if hour >= 0:
+                    return datetime(year, month, day, hour, minute)
+            day = lowest(days, day + 1)
+            if day > 0:
+                return datetime(year, month, day, lowest(self.hours), lowest(self.minutes))
+        for year, month in self._months_after(year, month):
+            days = self.days.of(year, month)
+            if days:
+                return datetime(year, month, lowest(days), lowest(self.hours), lowest(self.minutes))
+        return None
+
+    def at_or_before(self, wall: datetime) -> datetime | None:
+        """The last matching minute that is not after `wall` (naive)."""
+        year, month, day = wall.year, wall.month, wall.day
+        if self.years >> year & 1 and self.months >> month & 1:
+            days = self.days.of(year, month)
+            if days >> day & 1:
+                hour, minute = wall.hour, highest(self.minutes, wall.minute)
+                if minute < 0 or not self.hours >> hour & 1:
+                    hour, minute = highest(self.hours, hour - 1) if hour else -1, highest(self.minutes, 59)
+                if hour >= 0:
+                    return datetime(year, month, day, hour, minute)
+            day = highest(days, day - 1)
+            if day > 0:
+                return datetime(year, month, day, highest(self.hours, 23), highest(self.minutes, 59))
+        for year, month in self._months_before(year, month):
+            days = self.days.of(year, month)
+            if days:
+                return datetime(year, month, highest(days, 31), highest(self.hours, 23), highest(self.minutes, 59))
+        return None
+
+    def _months_after(self, year: int, month: int) -> Iterator[tuple[int, int]]:
+        if not self.years >> year & 1:
+            month = 12
+        while True:
+            month = lowest(self.months, month + 1)
+            if month < 0:
+                year, month = lowest(self.years, year + 1), lowest(self.months)
+            if year < 0:
+                return
+            yield year, month
+
+    def _months_before(self, year: int, month: int) -> Iterator[tuple[int, int]]:
+        if not self.years >> year & 1:
+            month = 1
+        while True:
+            month = highest(self.months, month - 1)
+            if month < 0:
+                year, month = highest(self.years, year - 1), highest(self.months, 12)
+            if year < 0:
+                return
+            yield year, month
+
+
+def parse_cron(fields: str) -> tuple[Cron, str]:
+    """What stands inside `cron(...)`, and the same text in its one spelling.
+
+    Raises:
+        ScheduleInvalidError: It has not six fields, one of them is wrong, or no day of the calendar
+            from 1970 to 2199 matches.
+    """
+    words = fields.upper().split()
+    if len(words) < len(_FIELDS):
+        missing = _FIELDS[len(words)].name
+        raise ScheduleInvalidError(missing, None, f"{_SIX}; here are {len(words)}")
+    if len(words) > len(_FIELDS):
+        raise ScheduleInvalidError("expression", " ".join(words[6:]), f"{_SIX}; here are {len(words)}")
+    minutes, hours, day_of_month, month, day_of_week, year = words
+    cron = Cron(
+        minutes=MINUTES.mask(minutes),
+        hours=HOURS.mask(hours),
+        months=MONTH.mask(month),
+        years=YEAR.mask(year),
+        days=parse_days(day_of_month, day_of_week),
+    )
+    if cron.at_or_after(datetime(FIRST_YEAR, 1, 1)) is None:
+        name, text = ("day-of-month", day_of_month) if day_of_week == "?" else ("day-of-week", day_of_week)
+        raise ScheduleInvalidError(name, text, f"a day that month {month} has in year {year}, {FIRST_YEAR}-{LAST_YEAR}")
+    return cron, " ".join(words)

@@ -1,0 +1,103 @@
+"""When something fires, as instants: what every kind of schedule answers, and the two simple kinds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
+
+from cronce.schedule._fields import FIRST_YEAR, LAST_YEAR
+from cronce.schedule.errors import ScheduleInvalidError
+
+_RATE = re.compile(r"(?P<value>[0-9]{1,9}) (?P<unit>minute|hour|day)(?P<plural>s?)")
+_UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+_LONGEST_RATE = timedelta(days=36_525)
+_AT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+
+
+class Ticks(Protocol):
+    """A rising sequence of instants, in UTC."""
+
+    def at_or_after(self, since: datetime) -> datetime | None:
+        """The first tick that is not before `since`."""
+
+    def at_or_before(self, until: datetime) -> datetime | None:
+        """The last tick that is not after `until`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """One instant."""
+
+    instant: datetime
+
+    def at_or_after(self, since: datetime) -> datetime | None:
+        return self.instant if self.instant >= since else None
+
+    def at_or_before(self, until: datetime) -> datetime | None:
+        return self.instant if self.instant <= until else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Every `interval` from `start` on, `start` included.
+
+    A day is 24 hours whatever the wall clock does (Scheduler User Guide, "Daylight savings time").
+    """
+
+    interval: timedelta
+    start: datetime | None
+
+    def at_or_after(self, since: datetime) -> datetime | None:
+        start = self._anchor()
+        if since <= start:
+            return start
+        try:
+            return start + -((start - since) // self.interval) * self.interval
+        except OverflowError:
+            return None
+
+    def at_or_before(self, until: datetime) -> datetime | None:
+        start = self._anchor()
+        return start + (until - start) // self.interval * self.interval if until >= start else None
+
+    def _anchor(self) -> datetime:
+        if self.start is None:
+            raise ScheduleInvalidError("start", None, "the schedule's start (its StartDate), because a rate counts from it")
+        return self.start.replace(microsecond=0)
+
+
+def parse_rate(text: str, start: datetime | None) -> tuple[Rate, str]:
+    """What stands inside `rate(...)`, and the same text in its one spelling.
+
+    Raises:
+        ScheduleInvalidError: It is not a positive number and a unit, singular for 1 and else plural.
+    """
+    match = _RATE.fullmatch(text)
+    value = int(match["value"]) if match else 0
+    # The singular and the plural are checked by the service: `rate(1 hours)` is refused there.
+    if match is None or value < 1 or bool(match["plural"]) is (value == 1):
+        raise ScheduleInvalidError("rate", text, "a whole number from 1 and its unit: 1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days")
+    if value > _LONGEST_RATE // _UNITS[match["unit"]]:
+        raise ScheduleInvalidError("rate", text, "at most a hundred years")
+    return Rate(interval=value * _UNITS[match["unit"]], start=start), f"{value} {match['unit']}{match['plural']}"
+
+
+def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
+    """What stands inside `at(...)`, and the same text.
+
+    Raises:
+        ScheduleInvalidError: It is not a date and time of the calendar, or the zone's clock skips it.
+    """
+    allowed = f"yyyy-mm-ddThh:mm:ss without a zone, {FIRST_YEAR} to {LAST_YEAR}"
+    try:
+        wall = datetime.fromisoformat(text) if _AT.fullmatch(text) else None
+    except ValueError:
+        wall = None
+    if wall is None or not FIRST_YEAR <= wall.year <= LAST_YEAR:
+        raise ScheduleInvalidError("at", text, allowed)
+    instant = wall.replace(tzinfo=zone).astimezone(UTC)
+    if instant.astimezone(zone).replace(tzinfo=None) != wall:
+        raise ScheduleInvalidError("at", text, f"a time that the clocks of {zone} show; they are set forward over this one")
+    return Once(instant=instant), text

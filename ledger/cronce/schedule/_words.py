@@ -1,0 +1,109 @@
+"""A cron expression in words, for people who read alarms and not cron."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cronce.schedule._bits import highest, lowest, numbers_in, runs_in
+from cronce.schedule._cron import Cron
+from cronce.schedule._days import BeforeLast, Days, LastWeekday, LastWorkday, MonthDays, NearestWorkday, NthWeekday, Weekdays
+from cronce.schedule._fields import DAY_OF_MONTH, HOURS, MINUTES, MONTH, YEAR
+
+_WEEKDAYS = ("", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_MONTHS = (
+    *("", "January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_NTH = ("", "first", "second", "third", "fourth", "fifth")
+_MOST_TIMES = 6
+"""More clock times than these are said by their pattern."""
+
+
+def words_of(cron: Cron) -> str:
+    """What the expression means, without its zone: `at 06:00 on Monday to Friday`."""
+    days = _days(cron.days)
+    if not days and not cron.every_hour and cron.months == MONTH.mask("*"):
+        days = "every day"
+    parts = [_time(cron.minutes, cron.hours), days, _months(cron.months), _years(cron.years)]
+    return " ".join(part for part in parts if part)
+
+
+def _time(minutes: int, hours: int) -> str:
+    minute_list, hour_list = list(numbers_in(minutes)), list(numbers_in(hours))
+    every_hour = hours == HOURS.mask("*")
+    if len(minute_list) * len(hour_list) <= _MOST_TIMES:
+        return "at " + _listed([f"{hour:02}:{minute:02}" for hour in hour_list for minute in minute_list])
+    if len(minute_list) == 1:
+        step = _even_step(hour_list, 24)
+        if every_hour:
+            return "every hour" if minute_list == [0] else f"every hour at minute {minute_list[0]}"
+        return f"every {step} hours from {hour_list[0]:02}:{minute_list[0]:02}" if step else f"every hour {_spans(minutes, hours)}"
+    step = _even_step(minute_list, 60)
+    often = f"at minutes {_ranges(minutes, [str(minute) for minute in range(60)])}"
+    if step and minute_list[0] == 0:
+        often = "every minute" if step == 1 else f"every {step} minutes"
+    elif every_hour:
+        often += " of every hour"
+    return often if every_hour else f"{often} {_spans(minutes, hours)}"
+
+
+def _days(days: Days) -> str:
+    match days:
+        case MonthDays(mask=mask) if mask == DAY_OF_MONTH.mask("*"):
+            return ""
+        case MonthDays(mask=mask):
+            return f"on day {_ranges(mask, [str(day) for day in range(32)])} of the month"
+        case BeforeLast(days=0):
+            return "on the last day of the month"
+        case BeforeLast(days=before):
+            return f"{before} {'day' if before == 1 else 'days'} before the last day of the month"
+        case NearestWorkday(day=day):
+            return f"on the weekday nearest to day {day} of the month"
+        case LastWorkday():
+            return "on the last weekday of the month"
+        case Weekdays(mask=mask) if mask == 0b1111_1110:
+            return ""
+        case Weekdays(mask=mask):
+            return f"on {_ranges(mask, _WEEKDAYS)}"
+        case NthWeekday(weekday=weekday, nth=nth):
+            return f"on the {_NTH[nth]} {_WEEKDAYS[weekday]} of the month"
+        case LastWeekday(weekday=weekday):
+            return f"on the last {_WEEKDAYS[weekday]} of the month"
+        case _:
+            raise AssertionError(f"no words for {days!r}")
+
+
+def _months(months: int) -> str:
+    return "" if months == MONTH.mask("*") else f"in {_ranges(months, _MONTHS)}"
+
+
+def _years(years: int) -> str:
+    return "" if years == YEAR.mask("*") else f"in {_ranges(years, [str(year) for year in range(YEAR.high + 1)])}"
+
+
+def _spans(minutes: int, hours: int) -> str:
+    first, last = lowest(minutes), highest(minutes, MINUTES.high)
+    return "from " + _listed([f"{low:02}:{first:02} to {high:02}:{last:02}" for low, high in runs_in(hours)])
+
+
+def _even_step(numbers: Sequence[int], circle: int) -> int | None:
+    """The step if the numbers go round the circle evenly: 0, 15, 30, 45 of 60."""
+    if circle % len(numbers):
+        return None
+    step = circle // len(numbers)
+    return step if list(numbers) == list(range(numbers[0], circle, step)) else None
+
+
+def _ranges(mask: int, texts: Sequence[str]) -> str:
+    """Runs of three and more as `a to b`, shorter ones one by one."""
+    parts: list[str] = []
+    for low, high in runs_in(mask):
+        if high - low >= 2:
+            parts.append(f"{texts[low]} to {texts[high]}")
+        else:
+            parts.extend(texts[low : high + 1])
+    return _listed(parts)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

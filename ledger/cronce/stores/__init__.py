@@ -1,0 +1,7 @@
+"""Where rows are kept: one small interface, and an adapter for each technology.
+
+- `store`: the interface, with its contract
+- `codec`: record <-> item, the plain form that every adapter keeps
+- `memory`, `sqlite`, `dynamo`: the adapters
+- `urls`: `dynamodb://runs?region=eu-west-1` -> an adapter
+"""

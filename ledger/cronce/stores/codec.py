@@ -1,0 +1,122 @@
+"""Record <-> item: the plain form in which every store keeps a row.
+
+An item is a dict of attribute names to str, int, or (for `attempts`) a list of such dicts. Times
+are ISO 8601 in UTC with milliseconds, `expires_at` is in epoch seconds, and what is None is left
+out. A person can read it in the console.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from cronce.errors import RecordUnreadableError
+from cronce.protocol.records import RUN_PREFIX, SCHEMA, SLOT_KEY, PastAttempt, Record, RunRecord, SlotRecord
+from cronce.protocol.states import Status, Trigger
+
+Item = dict[str, Any]
+
+
+def encode_time(at: datetime) -> str:
+    """The time as stored: `2026-11-29T06:00:00.000Z`."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def encode(record: Record) -> Item:
+    """The record as an item."""
+    item = dict(record.extra)
+    item["key"] = record.key
+    for name in _WRITTEN[type(record)]:
+        value = getattr(record, name)
+        if value is not None:
+            item[name] = _encode_value(name, value)
+    return item
+
+
+def decode(item: Mapping[str, Any]) -> Record:
+    """The item as a record.
+
+    Read generously, because somebody else may have written the row: what is absent takes its
+    default, and what is unknown is kept in `extra`.
+
+    Raises:
+        RecordUnreadableError: The row is of a newer schema, or an attribute has no usable value.
+    """
+    job, key = str(item.get("job")), str(item.get("key"))
+    schema = item.get("schema", SCHEMA)
+    if not isinstance(schema, int) or schema > SCHEMA:
+        raise RecordUnreadableError(job, key, f"schema {schema!r} is newer than {SCHEMA}")
+    kind = SlotRecord if key == SLOT_KEY else RunRecord
+    known = _WRITTEN[kind]
+    values: dict[str, Any] = {}
+    for name, value in item.items():
+        if name in known:
+            try:
+                values[name] = _decode_value(name, value)
+            except (ValueError, TypeError, AttributeError, KeyError):
+                raise RecordUnreadableError(job, key, f"attribute {name} holds {value!r}") from None
+    extra = {name: value for name, value in item.items() if name not in known and name != "key"}
+    values.setdefault("version", 0)
+    if kind is SlotRecord:
+        return SlotRecord(**values, extra=extra)
+    if not key.startswith(RUN_PREFIX):
+        raise RecordUnreadableError(job, key, f"the key is neither {SLOT_KEY!r} nor {RUN_PREFIX!r} and a period")
+    if "status" not in values:
+        raise RecordUnreadableError(job, key, "attribute status is missing")
+    values["period"] = key.removeprefix(RUN_PREFIX)
+    for name, default in (("attempt", 1), ("token", ""), ("owner", "unknown")):
+        values.setdefault(name, default)
+    return RunRecord(**values, extra=extra)
+
+
+_WRITTEN: dict[type, frozenset[str]] = {
+    RunRecord: frozenset(f.name for f in fields(RunRecord)) - {"extra"},
+    SlotRecord: frozenset(f.name for f in fields(SlotRecord)) - {"extra"},
+}
+_NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "schema"})
+
+
+def _encode_value(name: str, value: Any) -> Any:
+    if name == "expires_at":
+        return int(value.timestamp())
+    if name == "attempts":
+        return [_encode_attempt(past) for past in value]
+    if isinstance(value, datetime):
+        return encode_time(value)
+    return value if isinstance(value, int) else str(value)
+
+
+def _encode_attempt(past: PastAttempt) -> Item:
+    values = ((f.name, getattr(past, f.name)) for f in fields(past))
+    return {name: _encode_value(name, value) for name, value in values if value is not None}
+
+
+def _decode_attempt(item: Mapping[str, Any]) -> PastAttempt:
+    return PastAttempt(**{f.name: _decode_value(f.name, item[f.name]) for f in fields(PastAttempt) if f.name in item})
+
+
+def _decode_value(name: str, value: Any) -> Any:
+    decoder = _DECODERS.get(name)
+    if decoder is not None:
+        return decoder(value)
+    wanted = int if name in _NUMBERS else str
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _decode_time(value: str) -> datetime:
+    at = datetime.fromisoformat(value)
+    if at.tzinfo is None:
+        raise ValueError
+    return at.astimezone(UTC)
+
+
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "status": Status,
+    "trigger": Trigger,
+    "attempts": lambda items: tuple(_decode_attempt(item) for item in items),
+    "expires_at": lambda seconds: datetime.fromtimestamp(seconds, UTC),
+} | dict.fromkeys(("scheduled_at", "claimed_at", "heartbeat_at", "lease_until", "finished_at"), _decode_time)

@@ -1,0 +1,62 @@
+"""A ledger in this process's memory, for tests of code that uses cronce."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+
+from cronce.protocol.operations import Swapped
+from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.stores.codec import Item, decode, encode
+from cronce.stores.store import Page
+
+
+class MemoryStore:
+    """Keeps rows in a dict; held to the same conformance suite as the databases."""
+
+    where = "memory"
+    call_timeout = timedelta(0)
+
+    def __init__(self) -> None:
+        self._items: dict[tuple[str, str], Item] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def answered_at(self) -> datetime | None:
+        """Memory has no clock of its own."""
+        return None
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """See `Store.swap`."""
+        with self._lock:
+            item = self._items.get((record.job, record.key))
+            stands = None if item is None else decode(item)
+            if _identity(stands) != _identity(expected):
+                return Swapped(False, stands)
+            self._items[record.job, record.key] = encode(record)
+            return Swapped(True)
+
+    def get(self, job: str, key: str) -> Record | None:
+        """See `Store.get`."""
+        with self._lock:
+            item = self._items.get((job, key))
+        return None if item is None else decode(item)
+
+    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+        """See `Store.query`."""
+        with self._lock:
+            mine = {key: item for (owner, key), item in self._items.items() if owner == job and key.startswith(RUN_PREFIX)}
+        keys = sorted((k for k in mine if before is None or k < run_key(before)), key=str.encode, reverse=True)
+        runs = tuple(r for r in (decode(mine[key]) for key in keys[:limit]) if isinstance(r, RunRecord))
+        return Page(runs, runs[-1].period if len(keys) > limit else None)
+
+    def create(self) -> bool:
+        """See `Store.create`."""
+        return False
+
+    def close(self) -> None:
+        """See `Store.close`."""
+
+
+def _identity(record: Record | None) -> tuple[int, str | None] | None:
+    return None if record is None else (record.version, record.token or None)

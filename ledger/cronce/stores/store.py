@@ -1,0 +1,65 @@
+"""The interface between the rules and a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from cronce.protocol.operations import Swapped
+from cronce.protocol.records import Record, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some runs of a job, newest period first.
+
+    Attributes:
+        runs: The runs.
+        before: Pass it to `Store.query` for the next page; None if this is the last.
+    """
+
+    runs: tuple[RunRecord, ...]
+    before: str | None
+
+
+class Store(Protocol):
+    """Keeps records and swaps them one at a time, atomically.
+
+    Every method raises `LedgerUnavailableError` if there is no usable answer (`transient` where
+    the same request may succeed a moment later) and `RecordUnreadableError` if a row cannot be
+    read. Safe to use from several threads.
+    """
+
+    @property
+    def where(self) -> str:
+        """The store as a person knows it: for DynamoDB table, Region and endpoint."""
+
+    @property
+    def call_timeout(self) -> timedelta:
+        """The longest that one call may take, retries of the driver below it included."""
+
+    @property
+    def answered_at(self) -> datetime | None:
+        """The store's own clock in its last answer to this thread, in whole seconds, if it tells."""
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """Write the whole record if the row stands as expected; else write nothing.
+
+        The row stands as expected if there is none and `expected` is None, or if its version and
+        token are those of `expected`. The token matters too: a row that was deleted and begun
+        anew counts its versions from 1 again. What stands otherwise comes back in the same round
+        trip, read consistently with the refusal.
+        """
+
+    def get(self, job: str, key: str) -> Record | None:
+        """The row, as of every write that was answered before this call."""
+
+    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+        """At most `limit` runs of the job with periods before `before`, newest first."""
+
+    def create(self) -> bool:
+        """Make the table ready; True if it was made, False if it stood already."""
+
+    def close(self) -> None:
+        """Let go of connections; the store is not usable afterwards."""

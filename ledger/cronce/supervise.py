@@ -1,0 +1,147 @@
+"""Runs a command while the claim holds, and stops it before anybody else may begin.
+
+Works as PID 1: it forwards signals and reaps whatever becomes its child. The command runs in a
+process group of its own, so that stopping it stops what it started; with a terminal on stdin it
+stays in the foreground group, where Ctrl-C reaches it directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from cronce.claim import Claim
+from cronce.protocol.states import Reason
+from cronce.signals import STOPPING, SignalQueue
+
+_PR_SET_PDEATHSIG = 1
+_LONGEST_SLEEP = 1.0
+
+
+class Ending(Enum):
+    """What ended the command."""
+
+    ITSELF = auto()
+    INTERRUPTED = auto()
+    REPLACED = auto()
+    DEADLINE = auto()
+    LOST = auto()
+
+
+_ENDINGS = {Reason.REPLACED: Ending.REPLACED, Reason.ACTIVE_DEADLINE: Ending.DEADLINE}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the command ended; `code` is its exit code, or 128 plus the number of its signal."""
+
+    ending: Ending
+    code: int
+
+
+class Child:
+    """The command as a process."""
+
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Start the command with our files, so that nothing of its output is buffered on the way.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        self._interactive = os.isatty(sys.stdin.fileno()) if sys.stdin else False
+        process = subprocess.Popen(  # noqa: S603  # running the given command is what this is for
+            command,
+            env=environ,
+            close_fds=False,
+            process_group=None if self._interactive else 0,
+            preexec_fn=_die_with_parent(),  # noqa: PLW1509  # no thread of ours runs yet
+        )
+        self._pid = process.pid
+        process.returncode = 0  # this class waits for it, Popen must not
+        self.code: int | None = None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the signal to the command and to what it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self._interactive:
+                os.kill(self._pid, number)
+            else:
+                os.killpg(self._pid, number)
+
+    def forward(self, number: signal.Signals) -> None:
+        """Pass on a signal that we received, unless the terminal gave it to the command as well."""
+        if not (self._interactive and number in (signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH)):
+            self.send(number)
+
+    def reap(self) -> None:
+        """Collect every child that is over, orphans that came to us as PID 1 too."""
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._pid:
+                    code = os.waitstatus_to_exitcode(status)
+                    self.code = 128 - code if code < 0 else code
+
+
+def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float) -> Ended:
+    """Wait for the command's end, or stop it when the claim, its deadline or a signal says so.
+
+    Args:
+        child: The running command.
+        claim: Held, with a heartbeat. Its trust is watched here, whatever the heartbeat does.
+        signals: What this process receives.
+        grace: Seconds between SIGTERM and SIGKILL; a lost claim allows only a tenth of its lease.
+    """
+    ending, kill_at = Ending.ITSELF, math.inf
+    while child.code is None:
+        now = time.monotonic()
+        if claim.lost:
+            if ending is not Ending.LOST:
+                ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
+                child.send(signal.SIGTERM)
+        elif ending is Ending.ITSELF and (asked := claim.stop_requested):
+            ending, kill_at = _ENDINGS[asked], now + grace
+            child.send(signal.SIGTERM)
+        if now >= kill_at:
+            child.send(signal.SIGKILL)
+        received = signals.next(_pause(claim, kill_at - now))
+        if received is not None and received is not signal.SIGCHLD:
+            child.forward(received)
+            if received in STOPPING and ending is Ending.ITSELF:
+                ending, kill_at = Ending.INTERRUPTED, now + grace
+        child.reap()
+    if ending is not Ending.ITSELF:
+        # What the command started may ignore SIGTERM and live on; its work has no claim any more.
+        child.send(signal.SIGKILL)
+    return Ended(ending, child.code)
+
+
+def _pause(claim: Claim, until_kill: float) -> float:
+    """Seconds until something has to be looked at, besides signals."""
+    ends = (until_kill, claim.trust_left, claim.active_for)
+    return min([_LONGEST_SLEEP, *(left for left in ends if left is not None and left > 0)])
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """What makes the command die with us (Linux), so that a SIGKILL of the guard ends its work too."""
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def prepare() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(128 + signal.SIGKILL)
+
+    return prepare
