@@ -80,6 +80,9 @@ class Claim:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
+    def __bool__(self) -> Literal[True]:
+        return True
+
     @property
     def job(self) -> str:
         """Name of the job."""
@@ -201,9 +204,7 @@ class Claim:
         text, flag = encode_result(result)
         self._settle(Outcome(event=Event.COMPLETE, result=text, result_flag=flag))
 
-    def fail(
-        self, error: str | None = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None
-    ) -> None:
+    def fail(self, error: str | None = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None) -> None:
         """Record the failure, and free the job. It counts against `backoff_limit` unless imposed.
 
         Raises:
@@ -232,7 +233,9 @@ class Claim:
         self.start_heartbeat()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if not self._settled:
                 self._settle_with(error)
@@ -287,7 +290,7 @@ class Claim:
             self._held = answer
             self._settled = ends
 
-    def _patience(self, _error: LedgerUnavailableError, _waited: float) -> float:
+    def _patience(self, error: LedgerUnavailableError, waited: float) -> float:  # noqa: ARG002  # a `Patience`
         """Insist on whatever fails, missing credentials too, as long as the lease lasts."""
         return self._driver.clock.seconds_until(self._held.trusted_until)
 
@@ -313,5 +316,5 @@ class Claim:
                 due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
 
 
-class Terminated(SystemExit):  # noqa: N818  # it ends the process like SystemExit, it is not an error
+class Terminated(SystemExit):
     """SIGTERM, as an exception in the main thread."""

@@ -29,7 +29,9 @@ class Patience(Protocol):
 class Driver:
     """Drives operations for one claim, or one question: one store, one steady clock."""
 
-    def __init__(self, store: Store, clock: SteadyClock, stop: StopSignal, stop_task: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, store: Store, clock: SteadyClock, stop: StopSignal, stop_task: Callable[[str, str], None]
+    ) -> None:
         """Take what the operations need.
 
         Args:

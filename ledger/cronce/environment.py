@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cronce.errors import InputInvalidError, InputMissingError
@@ -42,7 +42,7 @@ class TaskSettings:
     job: str | None = None
     period: str | None = None
     scheduled_at: datetime | None = None
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     trigger: Trigger = Trigger.SCHEDULE
 
     @classmethod
@@ -54,7 +54,8 @@ class TaskSettings:
         """
         given = {name: value for name, value in environ.items() if name.startswith("CRONCE_") and value}
         policy = Policy.from_json(given[POLICY], what=POLICY) if POLICY in given else Policy()
-        return cls(ledger=given.get(LEDGER), policy=policy)._with(
+        return _with(
+            cls(ledger=given.get(LEDGER), policy=policy),
             job=given.get(JOB),
             period=given.get(PERIOD),
             scheduled_time=given.get(SCHEDULED_TIME),
@@ -79,38 +80,7 @@ class TaskSettings:
         """
         options = {"job": "--job", "period": "--period", "scheduled_time": "--scheduled-time", "trigger": "--trigger"}
         base = replace(self, ledger=self.ledger if ledger is None else ledger, policy=policy)
-        return base._with(job=job, period=period, scheduled_time=scheduled_time, trigger=trigger, called=options)
-
-    def _with(
-        self,
-        *,
-        job: str | None,
-        period: str | None,
-        scheduled_time: str | None,
-        trigger: str | None,
-        called: Mapping[str, str],
-    ) -> TaskSettings:
-        """Check each text that is given; `called` has the name that its giver knows it by.
-
-        An explicit period wins over one that follows from the scheduled time, and what is given
-        here wins over what stood.
-        """
-        at = self.scheduled_at
-        checked = self.period
-        if scheduled_time is not None:
-            at = parse_scheduled_time(scheduled_time, what=called["scheduled_time"])
-            checked = period_of(at)
-        if period is not None:
-            checked = checked_period(period, what=called["period"])
-            if scheduled_time is None:
-                at = scheduled_time_of(checked)
-        return replace(
-            self,
-            job=self.job if job is None else checked_job(job, what=called["job"]),
-            period=checked,
-            scheduled_at=at,
-            trigger=self.trigger if trigger is None else _trigger(trigger, what=called["trigger"]),
-        )
+        return _with(base, job=job, period=period, scheduled_time=scheduled_time, trigger=trigger, called=options)
 
     def required_ledger(self) -> str:
         """The ledger's URL.
@@ -118,7 +88,9 @@ class TaskSettings:
         Raises:
             InputMissingError: Nobody gave it.
         """
-        return _required(self.ledger, "the ledger's URL", f"give --ledger or set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1")
+        return _required(
+            self.ledger, "the ledger's URL", f"give --ledger or set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1"
+        )
 
     def required_job(self) -> str:
         """The job's name.
@@ -140,6 +112,38 @@ class TaskSettings:
             f"give --period or --scheduled-time, or set {SCHEDULED_TIME} (EventBridge Scheduler fills it) or {PERIOD};"
             " it is never taken from the clock, because a late or repeated start would then be another period",
         )
+
+
+def _with(
+    settings: TaskSettings,
+    *,
+    job: str | None,
+    period: str | None,
+    scheduled_time: str | None,
+    trigger: str | None,
+    called: Mapping[str, str],
+) -> TaskSettings:
+    """Check each text that is given; `called` has the name that its giver knows it by.
+
+    An explicit period wins over one that follows from the scheduled time, and what is given
+    here wins over what stood.
+    """
+    at = settings.scheduled_at
+    checked = settings.period
+    if scheduled_time is not None:
+        at = parse_scheduled_time(scheduled_time, what=called["scheduled_time"])
+        checked = period_of(at)
+    if period is not None:
+        checked = checked_period(period, what=called["period"])
+        if scheduled_time is None:
+            at = scheduled_time_of(checked)
+    return replace(
+        settings,
+        job=settings.job if job is None else checked_job(job, what=called["job"]),
+        period=checked,
+        scheduled_at=at,
+        trigger=settings.trigger if trigger is None else _trigger(trigger, what=called["trigger"]),
+    )
 
 
 def _required(value: str | None, what: str, how: str) -> str:

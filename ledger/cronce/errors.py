@@ -80,7 +80,8 @@ class LeaseLostError(CronceError):
         self.attempt = attempt
         self.why = why
         super().__init__(
-            f"attempt {attempt} of {job} {period} no longer holds its run: {why}; stop the work, another attempt may be running"
+            f"attempt {attempt} of {job} {period} no longer holds its run: {why};"
+            " stop the work, another attempt may be running"
         )
 
 

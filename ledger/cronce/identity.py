@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from http.client import HTTPConnection, HTTPException
+from typing import Any
 from urllib.parse import urlsplit
 
 METADATA_URI = "ECS_CONTAINER_METADATA_URI_V4"
@@ -45,7 +46,8 @@ def stop_ecs_task(owner: str, reason: str) -> None:
 
     config = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
     try:
-        client = botocore.session.get_session().create_client("ecs", region_name=match["region"], config=config)
+        session = botocore.session.get_session()
+        client: Any = session.create_client("ecs", region_name=match["region"], config=config)
         client.stop_task(cluster=match["cluster"], task=owner, reason=reason[:255])
     except (BotoCoreError, ClientError):
         return

@@ -13,6 +13,7 @@ from cronce.driver import Driver, Patience
 from cronce.durations import format_duration
 from cronce.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.names import checked_job, checked_period, scheduled_time_of
+from cronce.payloads import shortened
 from cronce.policy import Policy
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held
@@ -22,7 +23,6 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import ClaimRequest, Refused
 from cronce.protocol.states import Trigger
 from cronce.stores.store import Page, Store
-from cronce.payloads import shortened
 
 TRIES_IN_HALF_A_LEASE = 3
 """So many calls, each as slow as it may be, must fit in half a lease: then one failure loses nothing."""
@@ -142,11 +142,10 @@ class Ledger:
         )
         driver = self._driver(stop)
         answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, policy.lease / 2), stop))
-        match answer:
-            case Held():
-                return Claim(answer, driver, policy)
-            case Refused(reason, record):
-                return Refusal(job=ask.job, period=period, reason=reason, record=record)
+        if isinstance(answer, Held):
+            return Claim(answer, driver, policy)
+        if isinstance(answer, Refused):
+            return Refusal(job=ask.job, period=period, reason=answer.reason, record=answer.record)
         raise ClockSkewError(
             self.where,
             f"this host's clock is {answer.skew.total_seconds():.0f} s away from the store's, more than leases can bear"

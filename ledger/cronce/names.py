@@ -74,7 +74,9 @@ def scheduled_time_of(period: str) -> datetime | None:
 
 
 def _checked_text(value: object, *, what: str, most: int, forbidden: str) -> str:
-    allowed = f"1 to {most} bytes of UTF-8, printable, no spaces around it" + (f", no {forbidden!r}" if forbidden else "")
+    allowed = f"1 to {most} bytes of UTF-8, printable, no spaces around it" + (
+        f", no {forbidden!r}" if forbidden else ""
+    )
     if not isinstance(value, str):
         raise InputInvalidError(what, value, allowed)
     try:

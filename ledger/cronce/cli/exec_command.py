@@ -57,7 +57,9 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     how.add_argument("--on-lost", metavar="O", help="RETRY (default), or HOLD: after a crash wait for a person")
     how.add_argument("--lease", metavar="D", help="how long a claim outlives a dead process (default 60s)")
     more = parser.add_argument_group("this process")
-    more.add_argument("--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)")
+    more.add_argument(
+        "--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)"
+    )
     more.add_argument("--refused-exit-code", metavar="N", default="0", help="exit code when not started (default 0)")
     own, command = arguments, []
     if "--" in arguments:

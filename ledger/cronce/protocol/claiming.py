@@ -175,14 +175,15 @@ def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
         if isinstance(decision, Refused):
             return decision
         if isinstance(decision, Mine):
-            return _held(ask, decision.record)
+            # Its lease began with the request that wrote it; where that is unknown, it is over.
+            return _held(ask, decision.record, decision.record.heartbeat_at or now - ask.policy.lease)
         if standing is not None and (skew := (yield from read_skew())) > ask.max_clock_skew:
             return Skewed(skew)
         answer = yield from swap(decision.record, standing)
         if answer.written:
             if isinstance(decision, Settle):
                 return Refused(decision.reason, decision.record)
-            held = _held(ask, decision.record)
+            held = _held(ask, decision.record, now)
             if (skew := (yield from read_skew())) > ask.max_clock_skew:
                 yield from finish(held, Outcome(event=Event.FAIL, reason=Reason.CLOCK_SKEW))
                 return Skewed(skew)
@@ -190,10 +191,8 @@ def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
         standing = answer.stands if isinstance(answer.stands, RunRecord) else None
 
 
-def _held(ask: ClaimRequest, run: RunRecord) -> Held:
-    """The claim on my own record; its lease tells when the request that wrote it was sent."""
-    assert run.lease_until is not None
-    return Held(run=run, slot=None, lease=ask.policy.lease, sent_at=run.lease_until - ask.policy.lease)
+def _held(ask: ClaimRequest, run: RunRecord, sent_at: datetime) -> Held:
+    return Held(run=run, slot=None, lease=ask.policy.lease, sent_at=sent_at)
 
 
 def _still_trusted(held: Held) -> Steps[Held | Refused]:

@@ -113,7 +113,9 @@ class RunRecord:
 
     def lease_over(self, now: datetime, *, max_clock_skew: timedelta) -> bool:
         """True if a silent owner counts as dead; never without a lease, as a foreign writer leaves it."""
-        return self.status is Status.RUNNING and self.lease_until is not None and now > self.lease_until + max_clock_skew
+        return (
+            self.status is Status.RUNNING and self.lease_until is not None and now > self.lease_until + max_clock_skew
+        )
 
     def is_attempt(self, attempt: int | None, token: str | None) -> bool:
         """True if the row is about exactly that attempt of that claim."""
@@ -162,7 +164,9 @@ class SlotRecord:
 
     def freed(self) -> Self:
         """The slot one version later, held by nobody."""
-        return replace(self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None)
+        return replace(
+            self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None
+        )
 
 
 Record = RunRecord | SlotRecord

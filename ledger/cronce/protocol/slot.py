@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from enum import Enum, auto
 from typing import assert_never
 
 from cronce.policy import ConcurrencyPolicy
@@ -27,22 +26,21 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
     """Take the job for the held run, as the concurrency policy says, or give the run back."""
     slot: SlotRecord | None = None
     while True:
-        whose, run = yield from _holder_of(slot, held)
-        match whose:
-            case _Whose.NOBODYS:
+        holder = yield from _holder_of(slot, held)
+        match holder:
+            case None:
                 now = yield from read_clock()
                 taken = (slot or SlotRecord(job=ask.job, version=0)).taken_by(held.run, at=now)
                 answer = yield from swap(taken, slot)
                 if answer.written:
                     return replace(held, slot=taken)
                 slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
-            case _Whose.MINE:
-                return replace(held, slot=slot)
-            case _Whose.MY_SUCCESSORS:
-                return Refused(RefusalReason.LEASE_LOST, run)
-            case _Whose.ANOTHERS:
-                assert run is not None
-                standing = yield from mark_lost(run, max_clock_skew=ask.max_clock_skew)
+            case SlotRecord():
+                return replace(held, slot=holder)
+            case Refused():
+                return holder
+            case RunRecord():
+                standing = yield from mark_lost(holder, max_clock_skew=ask.max_clock_skew)
                 if standing is not None and standing.status is Status.RUNNING:
                     stood_by = yield from _stand_by(ask, held, standing)
                     if isinstance(stood_by, Refused):
@@ -50,29 +48,22 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
                     held = stood_by
                 slot = yield from get_slot(ask.job)
             case _:
-                assert_never(whose)
+                assert_never(holder)
 
 
-class _Whose(Enum):
-    NOBODYS = auto()
-    MINE = auto()
-    MY_SUCCESSORS = auto()
-    ANOTHERS = auto()
-
-
-def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[tuple[_Whose, RunRecord | None]]:
-    """Whose the slot is, and the run that it names where that had to be read."""
+def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[RunRecord | SlotRecord | Refused | None]:
+    """Who has the job: another run that is RUNNING, myself (the slot), my successor (refused), or nobody."""
     if slot is None or slot.period is None:
-        return _Whose.NOBODYS, None
+        return None
     mine = held.run
     if slot.period == mine.period and mine.is_attempt(slot.attempt, slot.token):
-        return _Whose.MINE, None
+        return slot
     run = yield from get_run(slot.job, slot.period)
     if slot.period == mine.period and (run is None or not run.is_attempt(mine.attempt, mine.token)):
-        return _Whose.MY_SUCCESSORS, run
+        return Refused(RefusalReason.LEASE_LOST, run)
     if run is None or run.status is not Status.RUNNING or not run.is_attempt(slot.attempt, slot.token):
-        return _Whose.NOBODYS, run
-    return _Whose.ANOTHERS, run
+        return None
+    return run
 
 
 def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | Refused]:
@@ -90,7 +81,9 @@ def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | 
         if answer.written:
             yield StopTask(holder.owner, f"replaced by {ask.job} {ask.period}")
     if (yield from sleep(min(held.lease / 8, _SLOWEST_POLL))):
-        return (yield from _give_back(held, Outcome(event=Event.FAIL, reason=Reason.INTERRUPTED), RefusalReason.INTERRUPTED))
+        return (
+            yield from _give_back(held, Outcome(event=Event.FAIL, reason=Reason.INTERRUPTED), RefusalReason.INTERRUPTED)
+        )
     if (yield from read_clock()) < held.sent_at + held.lease / 4:
         return held
     renewed = yield from renew(held)

@@ -38,4 +38,4 @@ def lowest(mask: int, at_least: int = 0) -> int:
 
 def highest(mask: int, at_most: int) -> int:
     """The largest number of the set that is `at_most` so large, or -1."""
-    return (mask & ((2 << at_most) - 1)).bit_length() - 1
+    return (mask & ((2 << at_most) - 1)).bit_length() - 1 if at_most >= 0 else -1

@@ -40,47 +40,54 @@ class Cron:
         """The first matching minute that is not before `wall` (naive)."""
         if wall.second or wall.microsecond:
             wall = wall.replace(second=0, microsecond=0) + _MINUTE
-        year, month, day = wall.year, wall.month, wall.day
-        if self.years >> year & 1 and self.months >> month & 1:
-            days = self.days.of(year, month)
-            if days >> day & 1:
+        if self._has_month(wall):
+            days = self.days.of(wall.year, wall.month)
+            if days >> wall.day & 1:
                 hour, minute = wall.hour, lowest(self.minutes, wall.minute)
                 if minute < 0 or not self.hours >> hour & 1:
                     hour, minute = lowest(self.hours, hour + 1), lowest(self.minutes)
                 if hour >= 0:
-                    return datetime(year, month, day, hour, minute)
-            day = lowest(days, day + 1)
+                    return wall.replace(hour=hour, minute=minute)
+            day = lowest(days, wall.day + 1)
             if day > 0:
-                return datetime(year, month, day, lowest(self.hours), lowest(self.minutes))
-        for year, month in self._months_after(year, month):
+                return self._first_on(wall.year, wall.month, day)
+        for year, month in self._months_after(wall.year, wall.month):
             days = self.days.of(year, month)
             if days:
-                return datetime(year, month, lowest(days), lowest(self.hours), lowest(self.minutes))
+                return self._first_on(year, month, lowest(days))
         return None
 
     def at_or_before(self, wall: datetime) -> datetime | None:
         """The last matching minute that is not after `wall` (naive)."""
-        year, month, day = wall.year, wall.month, wall.day
-        if self.years >> year & 1 and self.months >> month & 1:
-            days = self.days.of(year, month)
-            if days >> day & 1:
+        if self._has_month(wall):
+            days = self.days.of(wall.year, wall.month)
+            if days >> wall.day & 1:
                 hour, minute = wall.hour, highest(self.minutes, wall.minute)
                 if minute < 0 or not self.hours >> hour & 1:
-                    hour, minute = highest(self.hours, hour - 1) if hour else -1, highest(self.minutes, 59)
+                    hour, minute = highest(self.hours, hour - 1), highest(self.minutes, MINUTES.high)
                 if hour >= 0:
-                    return datetime(year, month, day, hour, minute)
-            day = highest(days, day - 1)
+                    return wall.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            day = highest(days, wall.day - 1)
             if day > 0:
-                return datetime(year, month, day, highest(self.hours, 23), highest(self.minutes, 59))
-        for year, month in self._months_before(year, month):
+                return self._last_on(wall.year, wall.month, day)
+        for year, month in self._months_before(wall.year, wall.month):
             days = self.days.of(year, month)
             if days:
-                return datetime(year, month, highest(days, 31), highest(self.hours, 23), highest(self.minutes, 59))
+                return self._last_on(year, month, highest(days, DAY_OF_MONTH.high))
         return None
+
+    def _has_month(self, wall: datetime) -> bool:
+        return bool(self.years >> wall.year & self.months >> wall.month & 1)
+
+    def _first_on(self, year: int, month: int, day: int) -> datetime:
+        return _wall(year, month, day, lowest(self.hours), lowest(self.minutes))
+
+    def _last_on(self, year: int, month: int, day: int) -> datetime:
+        return _wall(year, month, day, highest(self.hours, HOURS.high), highest(self.minutes, MINUTES.high))
 
     def _months_after(self, year: int, month: int) -> Iterator[tuple[int, int]]:
         if not self.years >> year & 1:
-            month = 12
+            month = MONTH.high
         while True:
             month = lowest(self.months, month + 1)
             if month < 0:
@@ -91,11 +98,11 @@ class Cron:
 
     def _months_before(self, year: int, month: int) -> Iterator[tuple[int, int]]:
         if not self.years >> year & 1:
-            month = 1
+            month = MONTH.low
         while True:
             month = highest(self.months, month - 1)
             if month < 0:
-                year, month = highest(self.years, year - 1), highest(self.months, 12)
+                year, month = highest(self.years, year - 1), highest(self.months, MONTH.high)
             if year < 0:
                 return
             yield year, month
@@ -122,7 +129,11 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
         years=YEAR.mask(year),
         days=parse_days(day_of_month, day_of_week),
     )
-    if cron.at_or_after(datetime(FIRST_YEAR, 1, 1)) is None:
+    if cron.at_or_after(_wall(FIRST_YEAR, 1, 1, 0, 0)) is None:
         name, text = ("day-of-month", day_of_month) if day_of_week == "?" else ("day-of-week", day_of_week)
         raise ScheduleInvalidError(name, text, f"a day that month {month} has in year {year}, {FIRST_YEAR}-{LAST_YEAR}")
     return cron, " ".join(words)
+
+
+def _wall(year: int, month: int, day: int, hour: int, minute: int) -> datetime:
+    return datetime(year, month, day, hour, minute)  # noqa: DTZ001  # a wall clock shows no zone

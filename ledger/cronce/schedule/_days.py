@@ -11,6 +11,7 @@ from cronce.schedule._bits import highest, mask_of
 from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK
 from cronce.schedule.errors import ScheduleInvalidError
 
+_FEBRUARY = 2
 _LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SATURDAY, _SUNDAY = 5, 6
 
@@ -123,7 +124,7 @@ class LastWeekday:
     weekday: int
 
     def of(self, year: int, month: int) -> int:
-        return 1 << highest(Weekdays(mask=1 << self.weekday).of(year, month), 31)
+        return 1 << highest(Weekdays(mask=1 << self.weekday).of(year, month), DAY_OF_MONTH.high)
 
 
 def _days_of_month(text: str) -> Days:
@@ -134,7 +135,7 @@ def _days_of_month(text: str) -> Days:
     if match := _NEAREST.fullmatch(text):
         return NearestWorkday(day=DAY_OF_MONTH.number(match["day"], text))
     if match := _BEFORE_LAST.fullmatch(text):
-        if not 1 <= int(match["days"]) <= 30:
+        if not 1 <= int(match["days"]) < DAY_OF_MONTH.high:
             raise DAY_OF_MONTH.refusal(text, "`L-n` goes from L-1 to L-30")
         return BeforeLast(days=int(match["days"]))
     if "," in text and ("L" in text or "W" in text):
@@ -155,7 +156,7 @@ def _days_of_week(text: str) -> Days:
 
 
 def _length(year: int, month: int) -> int:
-    if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
+    if month == _FEBRUARY and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
         return 29
     return _LENGTHS[month]
 

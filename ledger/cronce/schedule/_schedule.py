@@ -10,7 +10,7 @@ from enum import StrEnum
 from cronce.errors import InputInvalidError
 from cronce.schedule._cron import parse_cron
 from cronce.schedule._notes import note_of
-from cronce.schedule._ticks import Once, Rate, Ticks, parse_at, parse_rate
+from cronce.schedule._ticks import Once, Ticks, parse_at, parse_rate
 from cronce.schedule._unix import unix_to_eventbridge
 from cronce.schedule._words import words_of
 from cronce.schedule._zoned import ZonedCron
@@ -191,11 +191,15 @@ def parse(expression: str, *, timezone: str = "UTC", start: datetime | None = No
 
 def _check_text(expression: object) -> None:
     if not isinstance(expression, str) or not expression.strip():
-        raise ScheduleInvalidError("expression", expression, "cron(...), rate(...), at(...) or five fields of Unix cron")
+        raise ScheduleInvalidError(
+            "expression", expression, "cron(...), rate(...), at(...) or five fields of Unix cron"
+        )
     if len(expression) > MAX_LENGTH:
         raise ScheduleInvalidError("expression", expression, f"at most {MAX_LENGTH} characters")
     if not expression.isprintable():
-        raise ScheduleInvalidError("expression", expression, "one line, fields separated by spaces, no control characters")
+        raise ScheduleInvalidError(
+            "expression", expression, "one line, fields separated by spaces, no control characters"
+        )
 
 
 def _split(text: str) -> tuple[Kind, str]:

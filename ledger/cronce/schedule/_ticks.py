@@ -64,7 +64,9 @@ class Rate:
 
     def _anchor(self) -> datetime:
         if self.start is None:
-            raise ScheduleInvalidError("start", None, "the schedule's start (its StartDate), because a rate counts from it")
+            raise ScheduleInvalidError(
+                "start", None, "the schedule's start (its StartDate), because a rate counts from it"
+            )
         return self.start.replace(microsecond=0)
 
 
@@ -78,7 +80,9 @@ def parse_rate(text: str, start: datetime | None) -> tuple[Rate, str]:
     value = int(match["value"]) if match else 0
     # The singular and the plural are checked by the service: `rate(1 hours)` is refused there.
     if match is None or value < 1 or bool(match["plural"]) is (value == 1):
-        raise ScheduleInvalidError("rate", text, "a whole number from 1 and its unit: 1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days")
+        raise ScheduleInvalidError(
+            "rate", text, "a whole number from 1 and its unit: 1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days"
+        )
     if value > _LONGEST_RATE // _UNITS[match["unit"]]:
         raise ScheduleInvalidError("rate", text, "at most a hundred years")
     return Rate(interval=value * _UNITS[match["unit"]], start=start), f"{value} {match['unit']}{match['plural']}"
@@ -99,5 +103,7 @@ def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
         raise ScheduleInvalidError("at", text, allowed)
     instant = wall.replace(tzinfo=zone).astimezone(UTC)
     if instant.astimezone(zone).replace(tzinfo=None) != wall:
-        raise ScheduleInvalidError("at", text, f"a time that the clocks of {zone} show; they are set forward over this one")
+        raise ScheduleInvalidError(
+            "at", text, f"a time that the clocks of {zone} show; they are set forward over this one"
+        )
     return Once(instant=instant), text

@@ -52,7 +52,7 @@ def unix_to_eventbridge(text: str) -> str:
             raise ScheduleInvalidError("expression", text, f"of the macros only {', '.join(_MACROS)}")
         text = macro
     words = text.upper().split()
-    if len(words) != 5:
+    if len(words) != len(_PLAIN) + 1:
         raise ScheduleInvalidError(
             "expression",
             text,
@@ -71,7 +71,8 @@ def unix_to_eventbridge(text: str) -> str:
         raise ScheduleInvalidError(
             "day-of-week",
             day_of_week,
-            f"* beside day-of-month {day_of_month}: Unix cron fires when either matches, EventBridge cannot; make it two schedules",
+            f"* beside day-of-month {day_of_month}: Unix cron fires when either matches, "
+            "EventBridge cannot; make it two schedules",
         )
     return f"{minutes} {hours} {day_of_month} {month} {day_of_week} *"
 
@@ -81,4 +82,6 @@ def _weekdays(text: str) -> str:
     mask = _WEEKDAYS.mask(text)
     if mask == mask_of(range(7)):
         return "*"
-    return ",".join(DAY_NAMES[low] if low == high else f"{DAY_NAMES[low]}-{DAY_NAMES[high]}" for low, high in runs_in(mask))
+    return ",".join(
+        DAY_NAMES[low] if low == high else f"{DAY_NAMES[low]}-{DAY_NAMES[high]}" for low, high in runs_in(mask)
+    )

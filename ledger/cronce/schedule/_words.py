@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 from cronce.schedule._bits import highest, lowest, numbers_in, runs_in
 from cronce.schedule._cron import Cron
-from cronce.schedule._days import BeforeLast, Days, LastWeekday, LastWorkday, MonthDays, NearestWorkday, NthWeekday, Weekdays
-from cronce.schedule._fields import DAY_OF_MONTH, HOURS, MINUTES, MONTH, YEAR
+from cronce.schedule._days import (
+    BeforeLast,
+    Days,
+    LastWeekday,
+    LastWorkday,
+    MonthDays,
+    NearestWorkday,
+    NthWeekday,
+    Weekdays,
+)
+from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, YEAR
 
 _WEEKDAYS = ("", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS = (
@@ -37,7 +46,11 @@ def _time(minutes: int, hours: int) -> str:
         step = _even_step(hour_list, 24)
         if every_hour:
             return "every hour" if minute_list == [0] else f"every hour at minute {minute_list[0]}"
-        return f"every {step} hours from {hour_list[0]:02}:{minute_list[0]:02}" if step else f"every hour {_spans(minutes, hours)}"
+        return (
+            f"every {step} hours from {hour_list[0]:02}:{minute_list[0]:02}"
+            if step
+            else f"every hour {_spans(minutes, hours)}"
+        )
     step = _even_step(minute_list, 60)
     often = f"at minutes {_ranges(minutes, [str(minute) for minute in range(60)])}"
     if step and minute_list[0] == 0:
@@ -61,7 +74,7 @@ def _days(days: Days) -> str:
             return f"on the weekday nearest to day {day} of the month"
         case LastWorkday():
             return "on the last weekday of the month"
-        case Weekdays(mask=mask) if mask == 0b1111_1110:
+        case Weekdays(mask=mask) if mask == DAY_OF_WEEK.mask("*"):
             return ""
         case Weekdays(mask=mask):
             return f"on {_ranges(mask, _WEEKDAYS)}"
@@ -98,7 +111,7 @@ def _ranges(mask: int, texts: Sequence[str]) -> str:
     """Runs of three and more as `a to b`, shorter ones one by one."""
     parts: list[str] = []
     for low, high in runs_in(mask):
-        if high - low >= 2:
+        if high - low > 1:
             parts.append(f"{texts[low]} to {texts[high]}")
         else:
             parts.extend(texts[low : high + 1])

@@ -7,7 +7,8 @@ from datetime import UTC, tzinfo
 from cronce.schedule.errors import ScheduleInvalidError
 
 _ALLOWED = (
-    "an IANA time zone that this Python has data for, such as Europe/Berlin; slim images have none: install the PyPI package tzdata"
+    "an IANA time zone that this Python has data for, such as Europe/Berlin; "
+    "slim images have no data: install the PyPI package tzdata"
 )
 # Names that some hosts have: not a place, or with leap seconds, and not in the IANA database.
 _NOT_A_PLACE = ("localtime", "Factory", "posixrules", "posix/", "right/")
@@ -23,7 +24,7 @@ def zone_of(name: object) -> tzinfo:
         return UTC
     if not isinstance(name, str) or name.startswith(_NOT_A_PLACE):
         raise ScheduleInvalidError("timezone", name, _ALLOWED)
-    from zoneinfo import ZoneInfo  # a schedule in UTC needs neither the module nor the data
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  # a schedule in UTC needs neither the module nor the data
 
     try:
         return ZoneInfo(name)

@@ -55,7 +55,7 @@ def decode(item: Mapping[str, Any]) -> Record:
         if name in known:
             try:
                 values[name] = _decode_value(name, value)
-            except (ValueError, TypeError, AttributeError, KeyError):
+            except (ValueError, TypeError, AttributeError, KeyError, OverflowError, OSError):
                 raise RecordUnreadableError(job, key, f"attribute {name} holds {value!r}") from None
     extra = {name: value for name, value in item.items() if name not in known and name != "key"}
     values.setdefault("version", 0)
@@ -114,9 +114,22 @@ def _decode_time(value: str) -> datetime:
     return at.astimezone(UTC)
 
 
+def _decode_attempts(items: list[Item]) -> tuple[PastAttempt, ...]:
+    return tuple(_decode_attempt(item) for item in items)
+
+
+def _decode_epoch(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     "status": Status,
     "trigger": Trigger,
-    "attempts": lambda items: tuple(_decode_attempt(item) for item in items),
-    "expires_at": lambda seconds: datetime.fromtimestamp(seconds, UTC),
-} | dict.fromkeys(("scheduled_at", "claimed_at", "heartbeat_at", "lease_until", "finished_at"), _decode_time)
+    "attempts": _decode_attempts,
+    "scheduled_at": _decode_time,
+    "claimed_at": _decode_time,
+    "heartbeat_at": _decode_time,
+    "lease_until": _decode_time,
+    "finished_at": _decode_time,
+    "expires_at": _decode_epoch,
+}

@@ -175,15 +175,18 @@ class DynamoStore:
             answer = getattr(self._connected(), method)(TableName=self._table, **request)
         except ClientError as error:
             self._note_date(error.response)
-            code = error.response["Error"].get("Code", "")
+            response: Any = error.response
+            code = response["Error"].get("Code", "")
             if code == "ConditionalCheckFailedException":
-                raise _ConditionFailedError(error.response.get("Item")) from None
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+                raise _ConditionFailedError(response.get("Item")) from None
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             transient = code in _TRANSIENT_CODES or status >= 500 or status == 429
             raise self._unavailable(code, error, transient=transient) from error
         except BotoCoreError as error:
             # Answers that came garbled or not at all; everything else is this side's configuration.
-            raise self._unavailable(type(error).__name__, error, transient=isinstance(error, HTTPClientError)) from error
+            raise self._unavailable(
+                type(error).__name__, error, transient=isinstance(error, HTTPClientError)
+            ) from error
         self._note_date(answer)
         return answer
 

@@ -45,7 +45,9 @@ class MemoryStore:
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
         """See `Store.query`."""
         with self._lock:
-            mine = {key: item for (owner, key), item in self._items.items() if owner == job and key.startswith(RUN_PREFIX)}
+            mine = {
+                key: item for (owner, key), item in self._items.items() if owner == job and key.startswith(RUN_PREFIX)
+            }
         keys = sorted((k for k in mine if before is None or k < run_key(before)), key=str.encode, reverse=True)
         runs = tuple(r for r in (decode(mine[key]) for key in keys[:limit]) if isinstance(r, RunRecord))
         return Page(runs, runs[-1].period if len(keys) > limit else None)

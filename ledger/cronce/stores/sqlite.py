@@ -70,7 +70,13 @@ class SqliteStore:
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
         item = json.dumps(encode(record), ensure_ascii=False, separators=(",", ":"))
-        row = {"job": record.job, "key": record.key, "version": record.version, "token": record.token or "", "item": item}
+        row = {
+            "job": record.job,
+            "key": record.key,
+            "version": record.version,
+            "token": record.token or "",
+            "item": item,
+        }
         # A swap of "no row" must not match a row; versions and tokens of real rows are never -1 and "".
         seen = {"seen_version": -1, "seen_token": ""}
         if expected is not None:

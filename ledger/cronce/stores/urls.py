@@ -37,7 +37,8 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
     call_timeout = min(_LONGEST_CALL, lease / 8)
     match parts.scheme:
         case "dynamodb":
-            return _open_dynamo(url, unquote(parts.netloc), parts.path, dict(options), call_timeout, what)
+            table = unquote(parts.netloc + parts.path)
+            return _open_dynamo(table, dict(options), call_timeout, what=what)
         case "sqlite" if not parts.netloc and len(parts.path) > 1 and not options:
             from cronce.stores.sqlite import SqliteStore  # noqa: PLC0415  # only what is used is loaded
 
@@ -46,10 +47,9 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
             raise InputInvalidError(what, url, ALLOWED)
 
 
-def _open_dynamo(url: str, table: str, path: str, options: dict[str, str], call_timeout: timedelta, what: str) -> Store:
+def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
     from cronce.stores.dynamo import DynamoStore  # noqa: PLC0415  # only what is used is loaded
 
-    table += unquote(path)
     if not _TABLE.fullmatch(table):
         raise InputInvalidError(f"{what} table", table, "3 to 255 of A-Z a-z 0-9 _ . - (or the table's ARN)")
     for name in options:
