@@ -169,33 +169,41 @@ class DynamoStore:
             time.sleep(0.5)
 
     def _call(self, method: str, **request: Any) -> Any:
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415  # heavy
+        from botocore import exceptions  # noqa: PLC0415  # heavy
 
         try:
             answer = getattr(self._connected(), method)(TableName=self._table, **request)
-        except ClientError as error:
-            self._note_date(error.response)
+        except exceptions.ClientError as error:
             response: Any = error.response
-            code = response["Error"].get("Code", "")
+            self._note_date(response)
+            code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
             if code == "ConditionalCheckFailedException":
                 raise _ConditionFailedError(response.get("Item")) from None
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             transient = code in _TRANSIENT_CODES or status >= 500 or status == 429
-            raise self._unavailable(code, error, transient=transient) from error
-        except BotoCoreError as error:
-            # Answers that came garbled or not at all; everything else is this side's configuration.
-            raise self._unavailable(
-                type(error).__name__, error, transient=isinstance(error, HTTPClientError)
-            ) from error
+            raise self._unavailable(code, message, transient=transient) from error
+        except exceptions.BotoCoreError as error:
+            # No answer, a garbled one, or credentials that are late; all else is this side's configuration.
+            passing = (
+                exceptions.ConnectionError,
+                exceptions.HTTPClientError,
+                exceptions.ResponseParserError,
+                exceptions.CredentialRetrievalError,
+                exceptions.MetadataRetrievalError,
+            )
+            raise self._unavailable(type(error).__name__, str(error), transient=isinstance(error, passing)) from error
         self._note_date(answer)
         return answer
 
-    def _unavailable(self, code: str, error: Exception, *, transient: bool) -> LedgerUnavailableError:
-        return LedgerUnavailableError(self.where, f"{code}: {error}", transient=transient, hint=_HINTS.get(code, ""))
+    def _unavailable(self, code: str, message: str, *, transient: bool) -> LedgerUnavailableError:
+        return LedgerUnavailableError(self.where, f"{code}: {message}", transient=transient, hint=_HINTS.get(code, ""))
 
     def _note_date(self, answer: Any) -> None:
         date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
-        self._answered.at = parsedate_to_datetime(date) if date else None
+        try:
+            self._answered.at = parsedate_to_datetime(date) if date else None
+        except ValueError:
+            self._answered.at = None
 
     def _connected(self) -> Any:
         with self._lock:
