@@ -170,6 +170,7 @@ class DynamoStore:
 
     def _call(self, method: str, **request: Any) -> Any:
         from botocore import exceptions  # noqa: PLC0415  # heavy
+        from botocore.parsers import ResponseParserError  # noqa: PLC0415
 
         try:
             answer = getattr(self._connected(), method)(TableName=self._table, **request)
@@ -182,12 +183,12 @@ class DynamoStore:
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             transient = code in _TRANSIENT_CODES or status >= 500 or status == 429
             raise self._unavailable(code, message, transient=transient) from error
-        except exceptions.BotoCoreError as error:
+        except (exceptions.BotoCoreError, ResponseParserError) as error:
             # No answer, a garbled one, or credentials that are late; all else is this side's configuration.
             passing = (
                 exceptions.ConnectionError,
                 exceptions.HTTPClientError,
-                exceptions.ResponseParserError,
+                ResponseParserError,
                 exceptions.CredentialRetrievalError,
                 exceptions.MetadataRetrievalError,
             )
