@@ -20,6 +20,15 @@ from cronce.payloads import MAX_JSON_BYTES
 
 _MOST_BYTES = 2 * MAX_JSON_BYTES
 _OK = b"ok"
+_HELP = """\
+usage: cronce checkpoint VALUE
+
+Store VALUE (JSON, or any text) with the run of the 'cronce exec' around this process. The next attempt finds it
+in CRONCE_RESUME_FROM. It returns once the value is in the ledger.
+
+example:
+  cronce checkpoint 1500
+"""
 
 
 class CheckpointServer:
@@ -63,13 +72,12 @@ class CheckpointServer:
 
 def main(arguments: list[str]) -> int:
     """`cronce checkpoint VALUE`: store a cursor with the run around this process."""
-    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
-        sys.stderr.write(
-            "usage: cronce checkpoint VALUE\n"
-            "Store VALUE (JSON, or any text) with the run of the 'cronce exec' around it; the next attempt\n"
-            "finds it in CRONCE_RESUME_FROM. Example: cronce checkpoint 1500\n"
-        )
-        return 0 if arguments in (["-h"], ["--help"]) else exit_codes.USAGE
+    if arguments in (["-h"], ["--help"]):
+        sys.stdout.write(_HELP)
+        return 0
+    if len(arguments) != 1:
+        sys.stderr.write("cronce checkpoint: exactly one VALUE is needed, e.g. cronce checkpoint 1500\n")
+        return exit_codes.USAGE
     address = os.environ.get(CHECKPOINT_SOCKET)
     if not address:
         sys.stderr.write("cronce checkpoint: there is no 'cronce exec' around this process (Linux only)\n")

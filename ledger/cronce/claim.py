@@ -79,6 +79,7 @@ class Claim:
         self._settled = False
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._after_beat: Callable[[], None] | None = None
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -222,8 +223,14 @@ class Claim:
         """
         self.fail(error, reason=Reason.INTERRUPTED)
 
-    def start_heartbeat(self) -> None:
-        """Renew the lease every quarter of it from a thread, until the claim is settled or lost."""
+    def start_heartbeat(self, after: Callable[[], None] | None = None) -> None:
+        """Renew the lease every quarter of it from a thread, until the claim is settled or lost.
+
+        Args:
+            after: Called from the thread after each beat, which may have found the claim lost or a
+                request to stop.
+        """
+        self._after_beat = after
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat, name="cronce-heartbeat", daemon=True)
             self._thread.start()
@@ -314,6 +321,9 @@ class Claim:
                 due_in = self._held.lease.total_seconds() / 16
             else:
                 due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
+            finally:
+                if self._after_beat is not None:
+                    self._after_beat()
 
 
 class Terminated(SystemExit):

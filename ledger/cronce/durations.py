@@ -33,7 +33,8 @@ def parse_duration(value: object, *, what: str) -> timedelta:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise InputInvalidError(what, value, ALLOWED)
-    match = _DURATION.fullmatch(value if isinstance(value, str) else f"{value:f}")
+    text = f"{value:f}" if isinstance(value, float) else str(value)
+    match = _DURATION.fullmatch(text)
     if match is None:
         raise InputInvalidError(what, value, ALLOWED)
     duration = float(match["number"]) * _UNIT[match["unit"]]

@@ -90,5 +90,8 @@ class StopRequestedError(CronceError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # too deep, or a class of somebody else's: the error still has to be told
+        return f"a {type(value).__name__}"
     return text if len(text) <= 120 else f"{text[:100]}... ({len(text)} characters)"

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import threading
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,10 +58,10 @@ def _ask_metadata(uri: str, answer: list[str]) -> None:
     """Put the task's ARN into `answer`. Plain `http.client`: it knows no proxies."""
     try:
         parts = urlsplit(uri)
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_LONGEST_WAIT)
-        connection.request("GET", f"{parts.path}/task")
-        arn = json.loads(connection.getresponse().read(1_000_000))["TaskARN"]
-    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=_LONGEST_WAIT)) as connection:
+            connection.request("GET", f"{parts.path}/task")
+            arn = json.loads(connection.getresponse().read(1_000_000))["TaskARN"]
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
         return
     if isinstance(arn, str) and _TASK_ARN.fullmatch(arn):
         answer.append(arn)

@@ -66,8 +66,13 @@ class Ledger:
         self._check_call_timeout(self._policy)
 
     @classmethod
-    def from_url(cls, url: str, *, policy: Policy | None = None) -> Ledger:
+    def from_url(cls, url: str, *, policy: Policy | None = None, what: str = "ledger") -> Ledger:
         """The ledger at `dynamodb://TABLE?region=` or `sqlite:///PATH`.
+
+        Args:
+            url: Where the rows are.
+            policy: What applies to claims that bring no policy; time limits follow from its lease.
+            what: What the giver of the URL knows it by, for the error.
 
         Raises:
             InputInvalidError: The URL is not one of a store.
@@ -75,7 +80,7 @@ class Ledger:
         from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a store at hand
 
         policy = policy or Policy()
-        return cls(open_store(url, lease=policy.lease), policy=policy)
+        return cls(open_store(url, lease=policy.lease, what=what), policy=policy)
 
     @classmethod
     def from_env(cls) -> Ledger:
@@ -266,7 +271,7 @@ class Ledger:
                 f"time limits of {self.where}",
                 format_duration(self._store.call_timeout),
                 f"{TRIES_IN_HALF_A_LEASE} calls in less than half the lease of {format_duration(policy.lease)};"
-                " shorten the client's timeouts and retries, or lengthen the lease",
+                " shorten the client's timeouts and retries, lengthen the lease, or give the policy to Ledger.from_url",
             )
 
 

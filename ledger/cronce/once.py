@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from cronce.claim import Claim, Refusal, Terminated
-from cronce.environment import TaskSettings
-from cronce.errors import LeaseLostError
+from cronce.environment import LEDGER, TaskSettings
 from cronce.ledger import Ledger
+from cronce.protocol.states import Status
 from cronce.reporting import report
 
 T = TypeVar("T")
@@ -42,44 +41,86 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
     settings = TaskSettings.from_environ(os.environ)
     job, period = settings.required_job(), settings.required_period()
     if ledger is None:
-        ledger = Ledger.from_url(settings.required_ledger(), policy=settings.policy)
-    with _sigterm_as_exception():
+        ledger = Ledger.from_url(settings.required_ledger(), policy=settings.policy, what=LEDGER)
+    with _Sigterm() as sigterm:
         claim = ledger.claim(
-            job, period, policy=settings.policy, scheduled_at=settings.scheduled_at, trigger=settings.trigger
+            job,
+            period,
+            policy=settings.policy,
+            scheduled_at=settings.scheduled_at,
+            trigger=settings.trigger,
+            stop=sigterm.received,
         )
         if not claim:
             report("refused", job=job, period=period, reason=claim.reason, message=str(claim))
+            sigterm.raise_if_received()
             return claim
         report("claimed", job=job, period=period, attempt=claim.attempt, owner=claim.record.owner)
         try:
             with claim:
+                sigterm.raise_from_now()
                 result = work(claim)
+                sigterm.hold()
                 claim.complete(result)
-        except LeaseLostError as lost:
-            report("lost", level="ERROR", job=job, period=period, attempt=claim.attempt, message=str(lost))
-            raise
-        except BaseException as error:
-            report("failed", level="ERROR", job=job, period=period, attempt=claim.attempt, error=repr(error))
-            raise
-        report("succeeded", job=job, period=period, attempt=claim.attempt)
+        finally:
+            _report_end(claim)
         return result
 
 
-@contextmanager
-def _sigterm_as_exception() -> Iterator[None]:
-    """Turn SIGTERM into an exception in the main thread, unless the program handles it itself."""
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    if not ours:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def _report_end(claim: Claim) -> None:
+    """Report what the ledger now says of the run, whatever ended the work."""
+    run = claim.record
+    event = {Status.SUCCEEDED: "succeeded", Status.FAILED: "failed"}.get(run.status, "lost")
+    report(
+        event,
+        level="INFO" if run.status is Status.SUCCEEDED else "ERROR",
+        job=run.job,
+        period=run.period,
+        attempt=run.attempt,
+        reason=run.reason,
+        error=run.error,
+    )
 
 
-def _terminate(signum: int, _frame: FrameType | None) -> None:
-    # A second SIGTERM must not hit while the first is being recorded.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated(128 + signum)
+class _Sigterm:
+    """SIGTERM inside the block: an event first, an exception while the work runs.
+
+    Recording the claim or its end is not torn apart by it. A program that handles SIGTERM itself,
+    or calls from another thread, keeps its own way.
+    """
+
+    def __init__(self) -> None:
+        self.received = threading.Event()
+        self._raises = False
+        self._ours = (
+            threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        )
+
+    def __enter__(self) -> Self:
+        if self._ours:
+            signal.signal(signal.SIGTERM, self._receive)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def raise_from_now(self) -> None:
+        """Let the signal end what runs, at once if it came already."""
+        self._raises = True
+        self.raise_if_received()
+
+    def hold(self) -> None:
+        """Let the signal wait again."""
+        self._raises = False
+
+    def raise_if_received(self) -> None:
+        """End the program as the signal would have."""
+        if self.received.is_set():
+            self.hold()
+            raise Terminated(128 + signal.SIGTERM)
+
+    def _receive(self, _signum: int, _frame: FrameType | None) -> None:
+        self.received.set()
+        if self._raises:
+            self.raise_if_received()

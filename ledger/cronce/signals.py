@@ -6,6 +6,7 @@ import os
 import select
 import signal
 from collections import deque
+from contextlib import suppress
 from types import FrameType
 
 FORWARDED = (
@@ -20,15 +21,18 @@ FORWARDED = (
 STOPPING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
 
+_NO_SIGNAL = b"\0"
+
+
 class SignalQueue:
     """Receives this process's signals from now on; one that was ignored stays ignored (`nohup`)."""
 
     def __init__(self) -> None:
         """Take over the signals. Only in the main thread."""
-        self._reader, writer = os.pipe()
+        self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        os.set_blocking(self._writer, False)
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number in (*FORWARDED, signal.SIGCHLD):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _leave_to_the_queue)
@@ -40,6 +44,11 @@ class SignalQueue:
         if not self._received:
             self._read(timeout)
         return self._received.popleft() if self._received else None
+
+    def wake(self) -> None:
+        """Let `next` return, with no signal. From any thread."""
+        with suppress(BlockingIOError):
+            os.write(self._writer, _NO_SIGNAL)
 
     @property
     def stopping(self) -> signal.Signals | None:
@@ -60,7 +69,7 @@ class SignalQueue:
         readable, _, _ = select.select([self._reader], [], [], timeout)
         if not readable:
             return
-        for number in os.read(self._reader, 4096):
+        for number in os.read(self._reader, 4096).replace(_NO_SIGNAL, b""):
             received = signal.Signals(number)
             self._received.append(received)
             if received in STOPPING and self._stopping is None:

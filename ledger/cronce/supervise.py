@@ -24,7 +24,7 @@ from cronce.protocol.states import Reason
 from cronce.signals import STOPPING, SignalQueue
 
 _PR_SET_PDEATHSIG = 1
-_LONGEST_SLEEP = 1.0
+_BETWEEN_KILLS = 1.0
 
 
 class Ending(Enum):
@@ -106,16 +106,16 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float)
     ending, kill_at = Ending.ITSELF, math.inf
     while child.code is None:
         now = time.monotonic()
-        if claim.lost:
-            if ending is not Ending.LOST:
-                ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
-                child.send(signal.SIGTERM)
+        if claim.lost and ending is not Ending.LOST:
+            ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
+            child.send(signal.SIGTERM)
         elif ending is Ending.ITSELF and (asked := claim.stop_requested):
             ending, kill_at = _ENDINGS[asked], now + grace
             child.send(signal.SIGTERM)
         if now >= kill_at:
             child.send(signal.SIGKILL)
-        received = signals.next(_pause(claim, kill_at - now))
+            kill_at = now + _BETWEEN_KILLS
+        received = signals.next(_pause(claim, ending, until_kill=kill_at - now))
         if received is not None and received is not signal.SIGCHLD:
             child.forward(received)
             if received in STOPPING and ending is Ending.ITSELF:
@@ -127,10 +127,14 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float)
     return Ended(ending, child.code)
 
 
-def _pause(claim: Claim, until_kill: float) -> float:
-    """Seconds until something has to be looked at, besides signals."""
-    ends = (until_kill, claim.trust_left, claim.active_for)
-    return min([_LONGEST_SLEEP, *(left for left in ends if left is not None and left > 0)])
+def _pause(claim: Claim, ending: Ending, *, until_kill: float) -> float:
+    """Seconds until something has to be looked at that neither a signal nor a heartbeat tells."""
+    ends = [until_kill]
+    if ending is not Ending.LOST:
+        ends.append(claim.trust_left)
+    if ending is Ending.ITSELF and (active_for := claim.active_for) is not None:
+        ends.append(active_for)
+    return max(0.0, min(ends))
 
 
 def _die_with_parent() -> Callable[[], None] | None:

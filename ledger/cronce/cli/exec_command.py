@@ -75,5 +75,6 @@ class _Parser(argparse.ArgumentParser):
     """One line on stderr and exit code 64, as for every other bad value."""
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"cronce exec: {message}; see cronce exec --help\n")
+        line = " ".join(message.split())  # the message may hold what was given, line breaks included
+        sys.stderr.write(f"cronce exec: {line}; see cronce exec --help\n")
         sys.exit(exit_codes.USAGE)

@@ -16,6 +16,7 @@ from cronce.environment import (
     CHECKPOINT_SOCKET,
     FENCE,
     JOB,
+    LEDGER,
     PERIOD,
     RESUME_FROM,
     TaskSettings,
@@ -44,7 +45,11 @@ def guarded(options: Namespace, command: list[str], signals: SignalQueue) -> int
     try:
         settings, grace, refused_code = _settings(options)
         job, period = settings.required_job(), settings.required_period()
-        ledger = Ledger.from_url(settings.required_ledger(), policy=settings.policy)
+        ledger = Ledger.from_url(
+            settings.required_ledger(),
+            policy=settings.policy,
+            what="--ledger" if options.ledger is not None else LEDGER,
+        )
         claim = ledger.claim(
             job,
             period,
@@ -81,6 +86,8 @@ def _settings(options: Namespace) -> tuple[TaskSettings, float, int]:
         trigger=options.trigger,
         policy=policy,
     )
+    if options.force is not None and not options.force.strip():
+        raise InputInvalidError("--force", options.force, "the reason for repeating a success, in words")
     code = options.refused_exit_code
     if not (code.isascii() and code.isdigit() and len(code) <= 3 and int(code) <= 255):
         raise InputInvalidError("--refused-exit-code", code, "a whole number from 0 to 255")
@@ -140,7 +147,7 @@ def _run_child(claim: Claim, command: list[str], signals: SignalQueue, grace: fl
         server = CheckpointServer(claim.checkpoint_text, name=claim.record.token)
         environ[CHECKPOINT_SOCKET] = server.address
     child = Child(command, environ)
-    claim.start_heartbeat()
+    claim.start_heartbeat(after=signals.wake)
     if server is not None:
         server.start()
     return supervise(child, claim, signals, grace=grace)

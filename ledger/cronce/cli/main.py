@@ -29,9 +29,10 @@ def main() -> NoReturn:
 def _main_for_people(arguments: list[str]) -> NoReturn:
     try:
         from cronce.cli.commands import main as command  # noqa: PLC0415
+
+        sys.exit(command(arguments))
     except ModuleNotFoundError as error:
-        if error.name not in ("click", "rich"):
+        if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
         sys.stderr.write("cronce: this command needs the extra 'cli': pip install 'cronce[cli]'\n")
         sys.exit(exit_codes.USAGE)
-    sys.exit(command(arguments))

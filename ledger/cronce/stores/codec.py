@@ -13,7 +13,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cronce.errors import RecordUnreadableError
-from cronce.protocol.records import RUN_PREFIX, SCHEMA, SLOT_KEY, PastAttempt, Record, RunRecord, SlotRecord
+from cronce.protocol.records import (
+    RUN_PREFIX,
+    SCHEMA,
+    SLOT_KEY,
+    PastAttempt,
+    Record,
+    RunRecord,
+    SlotRecord,
+    whole_milliseconds,
+)
 from cronce.protocol.states import Status, Trigger
 
 Item = dict[str, Any]
@@ -111,7 +120,7 @@ def _decode_time(value: str) -> datetime:
     at = datetime.fromisoformat(value)
     if at.tzinfo is None:
         raise ValueError
-    return at.astimezone(UTC)
+    return whole_milliseconds(at.astimezone(UTC))
 
 
 def _decode_attempts(items: list[Item]) -> tuple[PastAttempt, ...]:

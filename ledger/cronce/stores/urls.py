@@ -25,7 +25,7 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
     Raises:
         InputInvalidError: The URL is not one of a store, or a part of it is unknown.
     """
-    if not isinstance(url, str) or not url.isprintable():
+    if not isinstance(url, str) or not unquote(url).isprintable() or "://" not in url:
         raise InputInvalidError(what, url, ALLOWED)
     try:
         parts = urlsplit(url)
@@ -58,6 +58,15 @@ def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *
     region, endpoint = options.get("region"), options.get("endpoint")
     if region is not None and not _REGION.fullmatch(region):
         raise InputInvalidError(f"{what} region", region, "an AWS Region such as eu-west-1")
-    if endpoint is not None and not re.fullmatch(r"https?://[^/\s]+/?", endpoint):
+    if endpoint is not None and not _is_endpoint(endpoint):
         raise InputInvalidError(f"{what} endpoint", endpoint, "a URL such as http://localhost:8000")
     return DynamoStore(table, region=region, endpoint=endpoint, call_timeout=call_timeout)
+
+
+def _is_endpoint(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0 and parts.path in ("", "/")

@@ -1,0 +1,165 @@
+"""DynamoDB with the standard library alone: one signed POST a request, one connection a thread."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cronce.stores.dynamo.credentials import CredentialsSource, plain_source
+from cronce.stores.dynamo.sigv4 import signed
+from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
+
+_NOT_PLAIN = (
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_ROLE_ARN",
+    "AWS_USE_FIPS_ENDPOINT",
+    "AWS_USE_DUALSTACK_ENDPOINT",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "https_proxy",
+)
+"""Settings that change where credentials come from or where requests go: botocore knows them all."""
+
+_COMMERCIAL = re.compile(r"(?:us|eu|ap|sa|ca|me|af|il|mx)(?:-gov)?-[a-z]+-[0-9]")
+"""Regions whose endpoints end in amazonaws.com (AWS General Reference, "DynamoDB endpoints")."""
+
+_CLOSED_BY_PEER = (RemoteDisconnected, BrokenPipeError, ConnectionResetError)
+
+
+class SignedHttp:
+    """Sends requests over HTTP/1.1, signed; see `Transport`."""
+
+    def __init__(self, endpoint: str, *, region: str, credentials: CredentialsSource, call_timeout: timedelta) -> None:
+        """Name the endpoint; nothing is sent yet.
+
+        Args:
+            endpoint: E.g. `https://dynamodb.eu-west-1.amazonaws.com`.
+            region: The Region to sign for.
+            credentials: Called for each request.
+            call_timeout: The longest that a call may take, a third of it to connect.
+        """
+        self._endpoint = endpoint
+        self._url = urlsplit(endpoint)
+        self._region = region
+        self._credentials = credentials
+        self._call_timeout = call_timeout
+        self._of_thread = threading.local()
+
+    @classmethod
+    def for_environment(
+        cls, environ: Mapping[str, str], *, region: str | None, endpoint: str | None, call_timeout: timedelta
+    ) -> SignedHttp | None:
+        """The transport, if this environment is plain enough for it; None where botocore must do it."""
+        if any(environ.get(name) for name in _NOT_PLAIN) or Path("~/.aws/config").expanduser().exists():
+            return None
+        credentials = plain_source(environ)
+        endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_DYNAMODB") or environ.get("AWS_ENDPOINT_URL")
+        if endpoint is None and region is not None and _COMMERCIAL.fullmatch(region):
+            endpoint = f"https://dynamodb.{region}.amazonaws.com"
+        if credentials is None or endpoint is None or region is None:
+            return None
+        return cls(endpoint, region=region, credentials=credentials, call_timeout=call_timeout)
+
+    @property
+    def where(self) -> str:
+        """Region and endpoint."""
+        return f"{self._region} at {self._endpoint}"
+
+    @property
+    def call_timeout(self) -> timedelta:
+        """The longest that one call may take."""
+        return self._call_timeout
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> Answer:
+        """See `Transport.call`."""
+        body = json.dumps(request, separators=(",", ":")).encode()
+        headers = {
+            "Host": self._url.netloc,
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        }
+        headers = signed(
+            headers, body, self._credentials(), region=self._region, service="dynamodb", at=datetime.now(UTC)
+        )
+        try:
+            status, date, data = self._exchange(headers | {"User-Agent": "cronce"}, body)
+            answer = json.loads(data)
+            at = parsedate_to_datetime(date) if date else None
+        except (OSError, HTTPException, ValueError) as error:
+            raise NoAnswerError(type(error).__name__, str(error), transient=not _is_about_trust(error)) from error
+        if status == 200:
+            return Answer(answer, at)
+        raise ServiceError(
+            str(answer.get("__type", "")).rpartition("#")[2],
+            str(answer.get("message") or answer.get("Message") or ""),
+            status=status,
+            item=answer.get("Item"),
+            at=at,
+        )
+
+    def close(self) -> None:
+        """Close this thread's connection; those of other threads close with them."""
+        connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._of_thread.connection = None
+
+    def _exchange(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
+        """Status, date and data of the answer.
+
+        A connection that was idle may have been closed by the peer: the request is then sent once
+        more on a new one. It may have arrived the first time; the protocol's tokens bear that.
+        """
+        connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
+        if connection is not None:
+            try:
+                return _round_trip(connection, headers, body)
+            except _CLOSED_BY_PEER:
+                self.close()
+            except BaseException:
+                self.close()
+                raise
+        self._of_thread.connection = connection = self._connect()
+        try:
+            return _round_trip(connection, headers, body)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> HTTPConnection:
+        seconds = self._call_timeout.total_seconds()
+        host, port = self._url.hostname or "", self._url.port
+        if self._url.scheme == "https":
+            from cronce.stores.dynamo.tls import connect_tls  # noqa: PLC0415  # loads OpenSSL
+
+            connection: HTTPConnection = connect_tls(host, port, timeout=seconds / 3)
+        else:
+            connection = HTTPConnection(host, port, timeout=seconds / 3)
+            connection.connect()
+        connection.sock.settimeout(seconds * 2 / 3)
+        return connection
+
+
+def _round_trip(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
+    connection.request("POST", "/", body, dict(headers))
+    response: HTTPResponse = connection.getresponse()
+    return response.status, response.headers.get("Date"), response.read()
+
+
+def _is_about_trust(error: Exception) -> bool:
+    """True for a certificate that does not verify: trying again does not change it."""
+    return type(error).__name__ == "SSLCertVerificationError"

@@ -1,0 +1,206 @@
+"""The ledger in a DynamoDB table, one conditional PutItem a swap."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from cronce.errors import InputInvalidError, LedgerUnavailableError
+from cronce.protocol.operations import Swapped
+from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.stores.codec import decode, encode
+from cronce.stores.dynamo.attributes import condition, from_attributes, to_attributes
+from cronce.stores.dynamo.transport import NoAnswerError, ServiceError, Transport, choose_transport
+from cronce.stores.store import Page
+
+_TRANSIENT_CODES = frozenset(
+    {
+        "InternalServerError",
+        "InternalFailure",
+        "ItemCollectionSizeLimitExceededException",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+"""Errors after which the same request may succeed (DynamoDB Developer Guide, "Error handling")."""
+
+_HINTS = {
+    "ResourceNotFoundException": "check the table's name and Region; 'cronce init' makes a table",
+    "AccessDeniedException": "the task role needs dynamodb:GetItem, PutItem and Query on this table for this job",
+    "UnrecognizedClientException": "check the credentials and the Region",
+    "NoCredentialsError": "give the task a task role, or set AWS_PROFILE",
+}
+
+
+class DynamoStore:
+    """Keeps rows in a DynamoDB table with partition key `job` and sort key `key`, both strings."""
+
+    def __init__(
+        self,
+        table: str,
+        *,
+        region: str | None = None,
+        endpoint: str | None = None,
+        call_timeout: timedelta = timedelta(seconds=3),
+        transport: Transport | None = None,
+        client: Any = None,
+    ) -> None:
+        """Name the table; nothing is loaded or sent yet.
+
+        Args:
+            table: Name or ARN of the table.
+            region: The AWS Region; None for the environment's.
+            endpoint: URL of the service; None for the Region's own.
+            call_timeout: The longest that one call may take, a third of it to connect.
+            transport: How requests get to DynamoDB; None for the leanest way that fits.
+            client: A boto3 DynamoDB client to use, with its own Region and time limits.
+        """
+        if client is not None:
+            from cronce.stores.dynamo.sdk import Sdk  # noqa: PLC0415  # heavy
+
+            transport = Sdk(client)
+        self._table = table
+        self._region = region
+        self._endpoint = endpoint
+        self._call_timeout = transport.call_timeout if transport else call_timeout
+        self._transport = transport
+        self._lock = threading.Lock()
+        self._answered = threading.local()
+
+    @property
+    def where(self) -> str:
+        """Table, Region and endpoint."""
+        if self._transport is not None:
+            return f"DynamoDB table {self._table} in {self._transport.where}"
+        where = self._region or "the environment's Region"
+        return f"DynamoDB table {self._table} in {where}" + (f" at {self._endpoint}" if self._endpoint else "")
+
+    @property
+    def call_timeout(self) -> timedelta:
+        """The longest that one call may take."""
+        return self._call_timeout
+
+    @property
+    def answered_at(self) -> datetime | None:
+        """The `Date` of the service's last answer to this thread."""
+        return getattr(self._answered, "at", None)
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """See `Store.swap`."""
+        request = {
+            "Item": to_attributes(encode(record)),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **condition(expected),
+        }
+        try:
+            self._call("PutItem", request)
+        except ServiceError as refusal:
+            return Swapped(False, decode(from_attributes(refusal.item)) if refusal.item else None)
+        return Swapped(True)
+
+    def get(self, job: str, key: str) -> Record | None:
+        """See `Store.get`."""
+        answer = self._call("GetItem", {"Key": {"job": {"S": job}, "key": {"S": key}}, "ConsistentRead": True})
+        return decode(from_attributes(answer["Item"])) if answer.get("Item") else None
+
+    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+        """See `Store.query`."""
+        request = {
+            "KeyConditionExpression": "#job = :job AND begins_with(#key, :run)",
+            "ExpressionAttributeNames": {"#job": "job", "#key": "key"},
+            "ExpressionAttributeValues": {":job": {"S": job}, ":run": {"S": RUN_PREFIX}},
+            "ScanIndexForward": False,
+            "ConsistentRead": True,
+            "Limit": limit + 1,
+        }
+        if before is not None:
+            request["ExclusiveStartKey"] = {"job": {"S": job}, "key": {"S": run_key(before)}}
+        answer = self._call("Query", request)
+        records = (decode(from_attributes(item)) for item in answer["Items"][:limit])
+        runs = tuple(record for record in records if isinstance(record, RunRecord))
+        more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
+        return Page(runs, runs[-1].period if more and runs else None)
+
+    def create(self) -> bool:
+        """Make an on-demand table with TTL on `expires_at`; in production use the CDK construct.
+
+        Raises:
+            InputInvalidError: A table of that name stands already, with other keys.
+        """
+        keys = [{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}]
+        request = {
+            "KeySchema": keys,
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("job", "key")],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        try:
+            self._call("CreateTable", request)
+            created = True
+        except LedgerUnavailableError as error:
+            if "ResourceInUseException" not in error.cause:
+                raise
+            created = False
+        standing = self._await_table()
+        if standing["KeySchema"] != keys:
+            raise InputInvalidError("table", self._table, "partition key 'job' and sort key 'key'")
+        if created:
+            time_to_live = {"Enabled": True, "AttributeName": "expires_at"}
+            self._call("UpdateTimeToLive", {"TimeToLiveSpecification": time_to_live})
+        return created
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        with self._lock:
+            if self._transport is not None:
+                self._transport.close()
+
+    def _await_table(self) -> Any:
+        while True:
+            table = self._call("DescribeTable", {})["Table"]
+            if table["TableStatus"] == "ACTIVE":
+                return table
+            time.sleep(0.5)
+
+    def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer's body.
+
+        Raises:
+            ServiceError: A condition failed, and nothing else.
+            LedgerUnavailableError: There is no usable answer.
+        """
+        try:
+            answer = self._connected().call(operation, {"TableName": self._table, **request})
+        except ServiceError as error:
+            self._answered.at = error.at
+            if error.code == "ConditionalCheckFailedException":
+                raise
+            transient = error.code in _TRANSIENT_CODES or error.status >= 500 or error.status == 429
+            raise self._unavailable(error.code, error.message, transient=transient) from error
+        except NoAnswerError as error:
+            raise self._unavailable(error.kind, error.message, transient=error.transient) from error
+        self._answered.at = answer.at
+        return answer.body
+
+    def _unavailable(self, code: str, message: str, *, transient: bool) -> LedgerUnavailableError:
+        return LedgerUnavailableError(self.where, f"{code}: {message}", transient=transient, hint=_HINTS.get(code, ""))
+
+    def _connected(self) -> Transport:
+        with self._lock:
+            if self._transport is None:
+                self._transport = choose_transport(
+                    region=self._region, endpoint=self._endpoint, call_timeout=self._call_timeout
+                )
+            return self._transport
