@@ -60,8 +60,9 @@ class TaskCredentials:
                     self._credentials, self._expires_at = self._fetch()
                 except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
                     if self._credentials is None or now >= self._expires_at:
-                        why = f"the task's credentials endpoint: {type(error).__name__}: {error}"
-                        raise NoAnswerError("CredentialRetrievalError", why, transient=True) from error
+                        raise _unavailable(f"{type(error).__name__}: {error}") from error
+            if now >= self._expires_at:
+                raise _unavailable(f"it gave credentials that expired at {self._expires_at}")
             return self._credentials
 
     def _fetch(self) -> tuple[Credentials, datetime]:
@@ -72,3 +73,7 @@ class TaskCredentials:
             access_key=answer["AccessKeyId"], secret_key=answer["SecretAccessKey"], token=answer["Token"]
         )
         return credentials, datetime.fromisoformat(answer["Expiration"])
+
+
+def _unavailable(why: str) -> NoAnswerError:
+    return NoAnswerError("CredentialRetrievalError", f"the task's credentials endpoint: {why}", transient=True)

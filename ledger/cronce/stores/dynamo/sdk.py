@@ -47,6 +47,7 @@ class Sdk:
 
         Raises:
             InputInvalidError: Nothing says which Region.
+            NoAnswerError: The credentials that it looks for first cannot be had.
         """
         seconds = call_timeout.total_seconds()
         config = Config(
@@ -62,6 +63,8 @@ class Sdk:
             raise InputInvalidError(
                 "Region", None, "dynamodb://TABLE?region=eu-west-1, or the environment variable AWS_REGION"
             ) from None
+        except exceptions.BotoCoreError as error:
+            raise _no_answer(error) from error
 
     @property
     def where(self) -> str:
@@ -92,12 +95,16 @@ class Sdk:
                 at=_date_of(response),
             ) from error
         except (exceptions.BotoCoreError, ResponseParserError) as error:
-            raise NoAnswerError(type(error).__name__, str(error), transient=isinstance(error, _PASSING)) from error
+            raise _no_answer(error) from error
         return Answer(body, _date_of(body))
 
     def close(self) -> None:
         """See `Transport.close`."""
         self._client.close()
+
+
+def _no_answer(error: Exception) -> NoAnswerError:
+    return NoAnswerError(type(error).__name__, str(error), transient=isinstance(error, _PASSING))
 
 
 def _date_of(response: Mapping[str, Any]) -> datetime | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,8 +20,6 @@ from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
 _NOT_PLAIN = (
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
-    "AWS_CONFIG_FILE",
-    "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_ROLE_ARN",
     "AWS_USE_FIPS_ENDPOINT",
@@ -64,7 +62,7 @@ class SignedHttp:
         cls, environ: Mapping[str, str], *, region: str | None, endpoint: str | None, call_timeout: timedelta
     ) -> SignedHttp | None:
         """The transport, if this environment is plain enough for it; None where botocore must do it."""
-        if any(environ.get(name) for name in _NOT_PLAIN) or Path("~/.aws/config").expanduser().exists():
+        if any(environ.get(name) for name in _NOT_PLAIN) or any(_has_content(path) for path in _files(environ)):
             return None
         credentials = plain_source(environ)
         endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_DYNAMODB") or environ.get("AWS_ENDPOINT_URL")
@@ -152,6 +150,23 @@ class SignedHttp:
             connection.connect()
         connection.sock.settimeout(seconds * 2 / 3)
         return connection
+
+
+def _files(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The files that the SDKs read settings and keys from."""
+    home = environ.get("HOME") or "~"
+    return (
+        environ.get("AWS_CONFIG_FILE") or f"{home}/.aws/config",
+        environ.get("AWS_SHARED_CREDENTIALS_FILE") or f"{home}/.aws/credentials",
+    )
+
+
+def _has_content(path: str) -> bool:
+    try:
+        # os.path, because pathlib is not loaded yet and takes as long as signing ten requests.
+        return os.stat(os.path.expanduser(path)).st_size > 0  # noqa: PTH111, PTH116
+    except OSError:
+        return False
 
 
 def _round_trip(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:

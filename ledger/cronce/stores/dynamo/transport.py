@@ -92,6 +92,7 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
 
     Raises:
         InputInvalidError: Nothing says which Region.
+        NoAnswerError: Credentials cannot be had.
     """
     from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
 

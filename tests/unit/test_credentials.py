@@ -1,0 +1,84 @@
+"""The credentials that the lean transport knows, from a real endpoint on this machine."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cronce.stores.dynamo.credentials import TaskCredentials, plain_source
+from cronce.stores.dynamo.sigv4 import Credentials
+from cronce.stores.dynamo.transport import NoAnswerError
+from tests.support.service import Reply, Request, serving
+
+
+def keys(number: int, *, expires_in: timedelta) -> Reply:
+    """What ECS answers (ECS Developer Guide, "Task IAM role")."""
+    return Reply(
+        body={
+            "RoleArn": "arn:aws:iam::111122223333:role/task",
+            "AccessKeyId": f"AKID{number}",
+            "SecretAccessKey": "secret",
+            "Token": "token",
+            "Expiration": (datetime.now(UTC) + expires_in).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    )
+
+
+def test_keys_of_the_environment_are_taken_as_they_are() -> None:
+    """They come first, as in every SDK."""
+    environ = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+    source = plain_source(environ | {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/1"})
+    assert source is not None
+    assert source() == Credentials(access_key="AKID", secret_key="secret", token="token")
+
+
+@pytest.mark.parametrize("environ", [{}, {"AWS_ACCESS_KEY_ID": "AKID"}, {"AWS_ACCESS_KEY_ID": "", "HOME": "/"}])
+def test_every_other_source_is_left_to_the_sdk(environ: dict[str, str]) -> None:
+    """Half a pair of keys is none."""
+    assert plain_source(environ) is None
+
+
+def test_a_task_asks_the_path_that_ecs_gave_once() -> None:
+    """Six hours at most, kept until ten minutes before their end."""
+    with serving(lambda _: keys(1, expires_in=timedelta(hours=6))) as service:
+        source = TaskCredentials("/v2/credentials/1?a=b", endpoint=f"127.0.0.1:{service.port}")
+        assert [source.current().access_key for _ in range(3)] == ["AKID1"] * 3
+    assert [request.path for request in service.requests] == ["/v2/credentials/1?a=b"]
+
+
+def test_keys_are_renewed_before_they_expire() -> None:
+    """Nine minutes left are too few."""
+    replies = iter([keys(1, expires_in=timedelta(minutes=9)), keys(2, expires_in=timedelta(hours=6))])
+    with serving(lambda _: next(replies)) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        assert [source.current().access_key for _ in range(3)] == ["AKID1", "AKID2", "AKID2"]
+
+
+def test_an_endpoint_that_is_away_is_no_error_while_keys_are_good() -> None:
+    """The 90 seconds of a restarting agent in the sixth hour."""
+
+    def answer(_: Request) -> Reply:
+        return keys(1, expires_in=timedelta(minutes=9)) if len(service.requests) == 1 else Reply(status=503, body=b"")
+
+    with serving(answer) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        assert [source.current().access_key for _ in range(3)] == ["AKID1"] * 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(status=500, body=b"oops"),
+        Reply(body={"code": "AccessDenied"}),
+        Reply(body=[]),
+        keys(1, expires_in=timedelta(minutes=-1)),
+    ],
+)
+def test_no_good_keys_are_an_error_that_may_pass(reply: Reply) -> None:
+    """Expired ones are fetched again, and are never used to sign."""
+    with serving(lambda _: reply) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        with pytest.raises(NoAnswerError, match="credentials endpoint") as raised:
+            source.current()
+    assert raised.value.transient

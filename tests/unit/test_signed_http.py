@@ -1,0 +1,206 @@
+"""The lean transport, against a server on this machine that answers as DynamoDB does."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import ssl
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from cronce.stores.dynamo.signed_http import SignedHttp
+from cronce.stores.dynamo.sigv4 import Credentials
+from cronce.stores.dynamo.transport import NoAnswerError, ServiceError, choose_transport
+from tests.support.service import Reply, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/nowhere"}
+DATE = {"Date": "Sun, 29 Nov 2026 06:00:00 GMT"}
+
+
+def transport(endpoint: str) -> SignedHttp:
+    """The transport to that endpoint."""
+    return SignedHttp(
+        endpoint,
+        region="eu-west-1",
+        credentials=lambda: Credentials(access_key="AKID", secret_key="secret"),
+        call_timeout=timedelta(seconds=3),
+    )
+
+
+def test_a_request_is_signed_json_to_the_operation() -> None:
+    """And the answer comes with the service's own time."""
+    with serving(lambda _: Reply(body={"Item": {"job": {"S": "a"}}}, headers=DATE)) as service:
+        lean = transport(f"http://127.0.0.1:{service.port}")
+        answer = lean.call("GetItem", {"TableName": "runs"})
+        lean.close()
+    (request,) = service.requests
+    assert (request.method, request.path, request.body) == ("POST", "/", b'{"TableName":"runs"}')
+    assert request.headers["X-Amz-Target"] == "DynamoDB_20120810.GetItem"
+    assert request.headers["Authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKID/")
+    assert answer.body == {"Item": {"job": {"S": "a"}}}
+    assert answer.at is not None
+
+
+def test_a_refusal_carries_code_text_and_the_row_that_stands() -> None:
+    """The shape of the DynamoDB API Reference, "Error handling"."""
+    body = {
+        "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+        "message": "The conditional request failed",
+        "Item": {"job": {"S": "a"}},
+    }
+    with serving(lambda _: Reply(body=body, status=400)) as service:
+        lean = transport(f"http://127.0.0.1:{service.port}")
+        with pytest.raises(ServiceError) as raised:
+            lean.call("PutItem", {})
+        lean.close()
+    refusal = raised.value
+    assert (refusal.code, refusal.status, refusal.item) == ("ConditionalCheckFailedException", 400, body["Item"])
+    assert refusal.message == "The conditional request failed"
+
+
+def test_one_connection_carries_many_requests() -> None:
+    """TLS costs more than the request."""
+    with serving(lambda _: Reply()) as service:
+        lean = transport(f"http://127.0.0.1:{service.port}")
+        for _ in range(3):
+            lean.call("GetItem", {})
+        lean.close()
+    assert len({request.connection for request in service.requests}) == 1
+
+
+def test_a_connection_that_the_peer_closed_is_replaced() -> None:
+    """DynamoDB closes idle ones; the request goes out again on a new one, and nobody notices."""
+    with serving(lambda _: Reply(hangs_up=True)) as service:
+        lean = transport(f"http://127.0.0.1:{service.port}")
+        for _ in range(3):
+            assert lean.call("GetItem", {}).body == {}
+        lean.close()
+    assert len({request.connection for request in service.requests}) == 3
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"\xff"])
+def test_a_garbled_answer_is_no_answer(body: bytes) -> None:
+    """Whether the request was carried out is then unknown."""
+    with serving(lambda _: Reply(body=body)) as service:
+        lean = transport(f"http://127.0.0.1:{service.port}")
+        with pytest.raises(NoAnswerError) as raised:
+            lean.call("PutItem", {})
+        lean.close()
+    assert raised.value.transient
+
+
+def test_a_refused_connection_may_pass() -> None:
+    """Nobody listens there."""
+    with serving(lambda _: Reply()) as service:
+        port = service.port
+    with pytest.raises(NoAnswerError, match="ConnectionRefusedError") as raised:
+        transport(f"http://127.0.0.1:{port}").call("PutItem", {})
+    assert raised.value.transient
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"AWS_PROFILE": "prod"},
+        {"AWS_CONFIG_FILE": __file__},
+        {"AWS_SHARED_CREDENTIALS_FILE": __file__},
+        {"AWS_WEB_IDENTITY_TOKEN_FILE": "/x"},
+        {"AWS_USE_FIPS_ENDPOINT": "true"},
+        {"HTTPS_PROXY": "http://proxy:3128"},
+        {"AWS_ACCESS_KEY_ID": ""},
+    ],
+)
+def test_an_environment_that_is_not_plain_is_left_to_the_sdk(changed: dict[str, str]) -> None:
+    """It knows every setting; the lean way would get one of them wrong."""
+    environ = KEYS | changed
+    timeout = timedelta(seconds=3)
+    assert (
+        SignedHttp.for_environment(environ, region="eu-west-1", endpoint="http://localhost:8000", call_timeout=timeout)
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("region", "environ", "where"),
+    [
+        ("eu-west-1", {}, "eu-west-1 at https://dynamodb.eu-west-1.amazonaws.com"),
+        ("us-gov-west-1", {}, "us-gov-west-1 at https://dynamodb.us-gov-west-1.amazonaws.com"),
+        ("eu-west-1", {"AWS_ENDPOINT_URL": "http://localhost:4566"}, "eu-west-1 at http://localhost:4566"),
+        ("cn-north-1", {}, None),
+        ("us-iso-east-1", {}, None),
+        (None, {}, None),
+    ],
+)
+def test_the_endpoint_follows_from_the_region(region: str | None, environ: dict[str, str], where: str | None) -> None:
+    """Other partitions have other endings; they are left to the SDK."""
+    lean = SignedHttp.for_environment(KEYS | environ, region=region, endpoint=None, call_timeout=timedelta(seconds=3))
+    assert (lean.where if lean else None) == where
+
+
+def test_a_task_on_fargate_goes_the_lean_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what ECS puts into a container's environment, and nothing else."""
+    for name in [name for name in os.environ if name.startswith("AWS_") or name.upper().endswith("_PROXY")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("HOME", "/nowhere")
+    chosen = choose_transport(region=None, endpoint=None, call_timeout=timedelta(seconds=3))
+    assert isinstance(chosen, SignedHttp)
+
+
+def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's context, and the certificate that a client must trust for it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = dt.datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    public, private = folder / "certificate.pem", folder / "key.pem"
+    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(public, private)
+    return context, public
+
+
+def test_a_bundle_of_ones_own_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`AWS_CA_BUNDLE`, as every SDK takes it."""
+    context, certificate = self_signed(tmp_path)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    with serving(lambda _: Reply(body={"ok": True}), tls=context) as service:
+        lean = transport(f"https://localhost:{service.port}")
+        assert lean.call("GetItem", {}).body == {"ok": True}
+        lean.close()
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither Amazon's roots nor the system's bundle know it; nothing was sent."""
+    context, _ = self_signed(tmp_path)
+    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
+    with serving(lambda _: Reply(), tls=context) as service:
+        with pytest.raises(NoAnswerError, match="SSLCertVerificationError") as raised:
+            transport(f"https://localhost:{service.port}").call("GetItem", {})
+        assert service.requests == []
+    assert not raised.value.transient
