@@ -1,0 +1,30 @@
+"""Runs as JSON documents, for `--json`: every attribute of the table under its own name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from cronce.protocol.records import PastAttempt, RunRecord
+from cronce.stores.codec import encode, encode_time
+
+
+def run_document(run: RunRecord) -> dict[str, Any]:
+    """The run with every attribute, null where it has none; all times are ISO 8601 in UTC.
+
+    So `expires_at` is a time too, although the table has it in epoch seconds for DynamoDB.
+    """
+    item = encode(run)
+    document = dict.fromkeys(field.name for field in fields(run) if field.name != "extra") | item
+    document["attempts"] = [
+        dict.fromkeys(field.name for field in fields(PastAttempt)) | past for past in item["attempts"]
+    ]
+    if run.expires_at is not None:
+        document["expires_at"] = encode_time(run.expires_at)
+    return document
+
+
+def as_json(document: object) -> str:
+    """The document as text, in ASCII: nothing in it can act on a terminal."""
+    return json.dumps(document, indent=2, default=str)

@@ -1,0 +1,107 @@
+"""Which numbers must come out, pure. Each is given as it was counted afterwards, never as it was meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cronce.demo.mailboxes import customer_name
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import RefusalReason
+from cronce.protocol.states import Status
+
+CONTAINERS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One number of the story.
+
+    Attributes:
+        what: What was counted, and where.
+        counted: What came out.
+        expected: What should.
+        at_most: The number may be smaller.
+    """
+
+    what: str
+    counted: int | str
+    expected: int | str
+    at_most: bool = False
+
+    @property
+    def right(self) -> bool:
+        """True if the number is as it should be."""
+        if self.at_most and isinstance(self.counted, int) and isinstance(self.expected, int):
+            return 0 <= self.counted <= self.expected
+        return self.counted == self.expected
+
+
+def mails_arrived(mails: Counter[str], *, customers: int, each: int) -> list[Check]:
+    """Every customer has that many mails, and nobody else has one: the total would be larger."""
+    known = [customer_name(number) for number in range(1, customers + 1)]
+    right = sum(mails[name] == each for name in known)
+    noun = "mail" if each == 1 else "mails"
+    return [
+        Check(what="mails in the mailbox", counted=mails.total(), expected=customers * each),
+        Check(what=f"customers with exactly {each} {noun}", counted=right, expected=customers),
+    ]
+
+
+def started_once(*, worked: int, exit_codes: Sequence[int | None], refused: Sequence[str]) -> list[Check]:
+    """One container did the work, the others said that somebody else does or did, and left in peace."""
+    already = (RefusalReason.ALREADY_SUCCEEDED, RefusalReason.RUNNING_ELSEWHERE)
+    return [
+        Check(what="containers that sent mails", counted=worked, expected=1),
+        Check(
+            what='containers that said "already"', counted=sum(r in already for r in refused), expected=CONTAINERS - 1
+        ),
+        Check(
+            what="containers that ended with exit code 0", counted=sum(c == 0 for c in exit_codes), expected=CONTAINERS
+        ),
+    ]
+
+
+def killed_halfway(
+    row: RunRecord | None, *, died: bool, mails: int, customers: int, refused: Sequence[str]
+) -> list[Check]:
+    """The owner and its job are gone, the work is not done, and the ledger lets nobody in yet."""
+    return [
+        Check(what="the job died with its wrapper", counted=_yes(yes=died), expected="yes"),
+        Check(what="mails sent by then", counted=mails, expected=customers - 1, at_most=True),
+        Check(what="the ledger's row", counted=_state(row), expected=f"{Status.RUNNING}, attempt 1"),
+        Check(what="a start before the lease is over", counted=_all(refused), expected=RefusalReason.RUNNING_ELSEWHERE),
+    ]
+
+
+def resumed(
+    row: RunRecord | None, *, checkpoint: int, began_after: int, sent_at_kill: int, absorbed: int, batch: int
+) -> list[Check]:
+    """The next attempt went on where the checkpoint says, and repeated no more than one batch."""
+    return [
+        Check(what="the ledger's row", counted=_state(row), expected=f"{Status.SUCCEEDED}, attempt 2"),
+        Check(what="attempt 2 went on after mail", counted=began_after, expected=checkpoint),
+        Check(what="mails sent again and absorbed", counted=absorbed, expected=sent_at_kill - checkpoint),
+        Check(what="those, against one batch of mails", counted=absorbed, expected=batch, at_most=True),
+    ]
+
+
+def asked_again(*, refused: Sequence[str], exit_codes: Sequence[int | None]) -> list[Check]:
+    """A later start for the same period is told that it is done."""
+    return [
+        Check(what="the answer", counted=_all(refused), expected=RefusalReason.ALREADY_SUCCEEDED),
+        Check(what="starts that ended with exit code 0", counted=sum(c == 0 for c in exit_codes), expected=1),
+    ]
+
+
+def _yes(*, yes: bool) -> str:
+    return "yes" if yes else "no"
+
+
+def _state(row: RunRecord | None) -> str:
+    return "none" if row is None else f"{row.status}, attempt {row.attempt}"
+
+
+def _all(reasons: Sequence[str]) -> str:
+    return ", ".join(reasons) or "not refused"

@@ -1,0 +1,102 @@
+"""The command `cronce demo`: its folder, its signals, its summary and its exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from cronce.cli import exit_codes
+from cronce.demo.narrator import Narrator, Silence, Storyteller
+from cronce.demo.processes import Crew
+from cronce.demo.story import DIGEST, Counted, Story, StoryStuckError
+from cronce.errors import InputInvalidError
+
+
+def play(*, customers: int, keep: str | None, as_document: bool, digest: Sequence[str] = DIGEST) -> int:
+    """Play the story and say whether every number is right, by the exit code too.
+
+    Args:
+        customers: How many get the digest.
+        keep: The folder to leave the files in; None for one that is removed.
+        as_document: Print a JSON summary instead of telling the story.
+        digest: The job's program.
+
+    Raises:
+        InputInvalidError: `keep` is not a new or empty folder.
+    """
+    if sys.platform != "linux":
+        sys.stderr.write(
+            "cronce: the demo needs Linux: a job that dies with its wrapper, and checkpoints, exist only there\n"
+        )
+        return exit_codes.PROBLEM
+    narrator: Narrator = Silence() if as_document else Storyteller()
+    began = time.monotonic()
+    with _signals_as_ctrl_c(), _folder(keep) as folder, _logs(folder) as logs, Crew(logs) as crew:
+        try:
+            counted = Story(folder, customers=customers, narrator=narrator, crew=crew, digest=digest).play()
+        except StoryStuckError as error:
+            sys.stderr.write(f"cronce: {error}\n{crew.last_words()}")
+            return exit_codes.PROBLEM
+    seconds = time.monotonic() - began
+    wrong = [one for one in counted if not one.check.right]
+    if as_document:
+        sys.stdout.write(json.dumps(_summary(counted, seconds=seconds, keep=keep), indent=2) + "\n")
+    else:
+        narrator.say(_moral(counted, wrong, seconds=seconds, keep=keep))
+    return exit_codes.PROBLEM if wrong else 0
+
+
+def _moral(counted: Sequence[Counted], wrong: Sequence[Counted], *, seconds: float, keep: str | None) -> str:
+    files = f" Mails, logs and ledger are in {keep}." if keep else ""
+    if wrong:
+        files = files or " Play it again with --keep DIR to look at mails and logs."
+        return f"\n{len(wrong)} of {len(counted)} numbers are off; see the crosses above. ({seconds:.0f}s){files}"
+    return f"\nAll {len(counted)} numbers are right. ({seconds:.0f}s){files}"
+
+
+def _summary(counted: Sequence[Counted], *, seconds: float, keep: str | None) -> dict[str, object]:
+    numbers = [{"scene": one.scene} | asdict(one.check) | {"right": one.check.right} for one in counted]
+    right = all(one.check.right for one in counted)
+    return {"right": right, "seconds": round(seconds, 1), "folder": keep, "checks": numbers}
+
+
+@contextmanager
+def _folder(keep: str | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="cronce-demo-") as name:
+            yield Path(name)
+        return
+    folder = Path(keep).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        empty = not any(folder.iterdir())
+    except OSError as error:
+        raise InputInvalidError("--keep", keep, f"a folder that can be made or is empty ({error.strerror})") from None
+    if not empty:
+        raise InputInvalidError("--keep", keep, "a new or empty folder")
+    yield folder
+
+
+@contextmanager
+def _logs(folder: Path) -> Iterator[Path]:
+    logs = folder / "logs"
+    logs.mkdir()
+    yield logs
+
+
+@contextmanager
+def _signals_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does: with nothing left behind."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

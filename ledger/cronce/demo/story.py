@@ -1,0 +1,269 @@
+"""The four scenes. Each starts processes, watches them, and counts afterwards what they left behind."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cronce.demo import checks, logs
+from cronce.demo.checks import CONTAINERS, Check
+from cronce.demo.mailboxes import mails_by_customer, make_maildir, number_of_mails
+from cronce.demo.narrator import Narrator
+from cronce.demo.processes import Crew, Member
+from cronce.errors import CronceError
+from cronce.ledger import Ledger
+from cronce.payloads import decode_json
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import MAX_CLOCK_SKEW
+
+JOB = "daily-digest"
+FIRST_DAY, SECOND_DAY = "2026-11-29", "2026-11-30"
+LEASE = timedelta(seconds=3)
+
+_PYTHON = [sys.executable, "-P"]
+DIGEST = [*_PYTHON, "-m", "cronce.demo.digest"]
+_CONTAINER = [*_PYTHON, "-m", "cronce.demo.container"]
+_EXEC = [*_PYTHON, "-c", "from cronce.cli.main import main; main()", "exec"]
+
+_SIX_O_CLOCK_IN = 1.0
+_ALL_MAILS_TAKE = 1.5
+_ALL_MAILS_TAKE_SLOWLY = 3.0
+_LOOK_EVERY = 0.02
+_LOOKS_FOR_A_SHOW = 5
+_LONGEST_WAIT = 120.0
+
+
+class StoryStuckError(CronceError):
+    """Something that should have happened did not, for two minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A check, and the scene that it belongs to."""
+
+    scene: int
+    check: Check
+
+
+class Story:
+    """The story of a digest for so many customers, in a folder of its own."""
+
+    def __init__(
+        self, folder: Path, *, customers: int, narrator: Narrator, crew: Crew, digest: Sequence[str] = DIGEST
+    ) -> None:
+        """Nothing is started yet.
+
+        Args:
+            folder: Where mails and ledger are kept.
+            customers: How many get the digest.
+            narrator: Who tells it.
+            crew: Starts the processes, and ends them.
+            digest: The job's program.
+        """
+        self._folder = folder
+        self._customers = customers
+        self._batch = max(1, customers // 31)
+        self._narrator = narrator
+        self._crew = crew
+        self._digest = digest
+        self._url = f"sqlite:///{folder / 'ledger.db'}"
+        self.counted: list[Counted] = []
+        """Everything that was counted so far."""
+
+    def play(self) -> list[Counted]:
+        """All four scenes, and the ledger at the end; everything that was counted."""
+        self.four_clocks()
+        self.four_clocks_and_a_ledger()
+        self.killed_halfway()
+        self.asked_again()
+        self._narrator.say("\nThis is what the ledger has now (cronce runs daily-digest):")
+        with self._ledger() as ledger:
+            self._narrator.runs(list(ledger.runs(JOB)))
+        return self.counted
+
+    def four_clocks(self) -> None:
+        """Each container has its own 06:00, and nothing is between them."""
+        self._narrator.scene(1, "four containers, each with its own 06:00, no ledger")
+        self._narrator.say(f"The clock is part of the app, and the app now runs {CONTAINERS} times.")
+        maildir = make_maildir(self._folder / "mails-without-ledger")
+        members = self._at_six("scene1", lambda name: self._job(maildir, "--container", name))
+        self._watch(members)
+        self._check(1, self._arrived(maildir, each=CONTAINERS))
+
+    def four_clocks_and_a_ledger(self) -> None:
+        """The same four; the ledger lets one of them work."""
+        self._narrator.scene(2, "the same four clocks, with cronce exec before the command")
+        self._narrator.command(f"cronce exec --job {JOB} --period {FIRST_DAY} -- ./digest")
+        maildir = make_maildir(self._folder / f"mails-{FIRST_DAY}")
+        members = self._at_six("scene2", lambda _: self._guarded(FIRST_DAY, maildir))
+        self._watch(members)
+        self._check(2, self._arrived(maildir))
+        started = checks.started_once(
+            worked=sum(bool(logs.handed_over(member)) for member in members),
+            exit_codes=[member.exit_code for member in members],
+            refused=[reason for member in members for reason in logs.refusals(member)],
+        )
+        self._check(2, started)
+
+    def killed_halfway(self) -> None:
+        """The winner dies in the middle of its work, and the next attempt goes on from there."""
+        self._narrator.scene(3, "the next day, and the winner is killed half-way")
+        self._narrator.say(
+            f"SIGKILL for the wrapper: no goodbye. The lease is {LEASE.total_seconds():.0f}s here, so that the wait is"
+            f" short; the default is 60s. A checkpoint every {self._batch} mails."
+        )
+        maildir = make_maildir(self._folder / f"mails-{SECOND_DAY}")
+        pace = _ALL_MAILS_TAKE_SLOWLY
+        members = self._at_six("scene3", lambda _: self._guarded(SECOND_DAY, maildir, pace=pace))
+        winner = self._watch(members, until=lambda: number_of_mails(maildir) >= self._customers / 2)
+        winner.kill()  # the wrapper alone
+        died = winner.is_gone()
+        at_kill = number_of_mails(maildir)
+        row = self._row(SECOND_DAY)
+        self._narrator.say(f"Killed after {at_kill:,} mails. The ledger cannot know it yet:")
+        self._show(row)
+        early = self._run_now("scene3-early", self._guarded(SECOND_DAY, maildir))
+        self._narrator.say("A container that starts now is refused: for all that anybody knows, the owner lives.")
+        self._check(
+            3,
+            checks.killed_halfway(
+                row, died=died, mails=at_kill, customers=self._customers, refused=logs.refusals(early)
+            ),
+        )
+        self._wait_for_lease_end(row)
+        self._show(self._row(SECOND_DAY))
+        self._narrator.say("The lease is over. The next container that starts takes the run over:")
+        successor = self._start("scene3-next", self._guarded(SECOND_DAY, maildir, pace=pace))
+        checkpoint = _checkpoint(row)
+        self._watch([successor], already=checkpoint)
+        again = logs.handed_over(successor).count("absorbed")
+        resumed = checks.resumed(
+            self._row(SECOND_DAY),
+            checkpoint=checkpoint,
+            began_after=logs.began_after(successor),
+            sent_at_kill=at_kill,
+            absorbed=again,
+            batch=self._batch,
+        )
+        self._check(3, resumed)
+        self._narrator.say(
+            f"{again} mails were sent a second time: the crash came after them and before their checkpoint. A mail is"
+            " named after its period and customer, so the mailbox has each once. Without such a key they would be"
+            " duplicates: no ledger can make a mail and a row happen in one instant."
+        )
+        self._check(3, self._arrived(maildir))
+
+    def asked_again(self) -> None:
+        """At nine somebody asks for the same period once more."""
+        self._narrator.scene(4, "09:00, somebody starts the same period again")
+        self._narrator.command(f"cronce exec --job {JOB} --period {SECOND_DAY} --trigger manual -- ./digest")
+        maildir = self._folder / f"mails-{SECOND_DAY}"
+        again = self._run_now("scene4", self._guarded(SECOND_DAY, maildir, "--trigger", "manual"))
+        for event in again.events():
+            self._narrator.say(str(event.get("cronce.message", "")))
+        refused = checks.asked_again(refused=logs.refusals(again), exit_codes=[again.exit_code])
+        self._check(4, refused)
+        self._check(4, self._arrived(maildir))
+
+    def _job(self, maildir: Path, *options: str, pace: float = _ALL_MAILS_TAKE) -> list[str]:
+        customers = ["--customers", str(self._customers), "--batch", str(self._batch)]
+        return [*self._digest, str(maildir), *customers, "--pace", str(pace / self._customers), *options]
+
+    def _guarded(self, period: str, maildir: Path, *options: str, pace: float = _ALL_MAILS_TAKE) -> list[str]:
+        which = ["--ledger", self._url, "--job", JOB, "--period", period, "--lease", f"{LEASE.total_seconds():.0f}s"]
+        return [*_EXEC, *which, *options, "--", *self._job(maildir, pace=pace)]
+
+    def _at_six(self, scene: str, command: Callable[[str], list[str]]) -> list[Member]:
+        """Four containers whose clocks strike in the same moment."""
+        six = str(time.time() + _SIX_O_CLOCK_IN)
+        names = [f"{scene}-container-{number}" for number in range(1, CONTAINERS + 1)]
+        return [self._start(name, [*_CONTAINER, six, *command(name)]) for name in names]
+
+    def _start(self, name: str, command: list[str]) -> Member:
+        return self._crew.start(name, command)
+
+    def _run_now(self, name: str, command: list[str]) -> Member:
+        member = self._start(name, command)
+        for _ in _looking(f"the end of {name}"):
+            if member.exit_code is not None:
+                break
+        return member
+
+    def _watch(
+        self, members: Sequence[Member], *, until: Callable[[], bool] = lambda: False, already: int = 0
+    ) -> Member:
+        """Show how far they are until all have ended or `until` says so; who did most."""
+        names = {member: member.name.partition("-")[2].replace("-", " ") for member in members}
+        with self._narrator.progress(list(names.values()), total=self._customers, unit="mails") as show:
+            for look in _looking(f"the mails of {', '.join(names.values())}"):
+                ended = all(member.exit_code is not None for member in members) or until()
+                if ended or look % _LOOKS_FOR_A_SHOW == 0:
+                    for member, name in names.items():
+                        sent = len(logs.handed_over(member))
+                        show(name, sent + already * bool(sent), logs.word(member))
+                if ended:
+                    break
+        return max(members, key=lambda member: len(logs.handed_over(member)))
+
+    def _arrived(self, maildir: Path, *, each: int = 1) -> list[Check]:
+        mails = mails_by_customer(maildir)
+        self._narrator.say(f"{mails.total():,} mails for {len(mails):,} customers:")
+        return checks.mails_arrived(mails, customers=self._customers, each=each)
+
+    def _wait_for_lease_end(self, row: RunRecord | None) -> None:
+        if row is None or row.lease_until is None:
+            return
+        until = row.lease_until + MAX_CLOCK_SKEW
+        total = max(1, round((until - datetime.now(UTC)).total_seconds() * 10))
+        skew = MAX_CLOCK_SKEW.total_seconds()
+        self._narrator.say(
+            f"Until the lease is over, and {skew:.0f}s more, because two hosts' clocks may differ by that:"
+        )
+        with self._narrator.progress(["lease"], total=total, unit="") as show:
+            for _ in _looking("the end of the lease"):
+                left = (until - datetime.now(UTC)).total_seconds()
+                show("lease", min(total, total - round(left * 10)), f"{max(left, 0):.0f}s left")
+                if left < 0:
+                    break
+
+    def _row(self, period: str) -> RunRecord | None:
+        with self._ledger() as ledger:
+            return ledger.run(JOB, period)
+
+    @contextmanager
+    def _ledger(self) -> Iterator[Ledger]:
+        ledger = Ledger.from_url(self._url)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+    def _show(self, row: RunRecord | None) -> None:
+        self._narrator.runs([row] if row else [])
+
+    def _check(self, scene: int, found: Sequence[Check]) -> None:
+        for check in found:
+            self.counted.append(Counted(scene, check))
+            self._narrator.check(check)
+
+
+def _looking(what: str) -> Iterator[int]:
+    """Look, wait a little, look again; an error if it takes too long."""
+    until = time.monotonic() + _LONGEST_WAIT
+    look = 0
+    while time.monotonic() < until:
+        yield look
+        look += 1
+        time.sleep(_LOOK_EVERY)
+    raise StoryStuckError(f"waited {_LONGEST_WAIT:.0f}s in vain for {what}")
+
+
+def _checkpoint(row: RunRecord | None) -> int:
+    """The checkpoint that the ledger has; 0 for none."""
+    value = decode_json(row.checkpoint) if row else None
+    return value if isinstance(value, int) else 0

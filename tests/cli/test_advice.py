@@ -1,0 +1,86 @@
+"""What each state means, and the command that it calls for."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import timedelta
+
+import pytest
+
+from cronce.cli.advice import Commands, advise
+from cronce.protocol.states import Reason, Status
+from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
+
+COMMANDS = Commands(JOB, PERIOD)
+RELEASE = f"cronce release --reason WHY {JOB} {PERIOD}"
+AGAIN = f"cronce exec --job={JOB} --period={PERIOD} --trigger=manual -- COMMAND"
+
+
+def commands_of(advice_of: object) -> list[str]:
+    """The lines that an advice gives to type."""
+    return [step.command for step in advice_of.steps if step.command]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "begins", "commands"),
+    [
+        (Status.SUCCEEDED, None, "Done.", [f"{AGAIN[:-11]} --force=WHY -- COMMAND"]),
+        (Status.FAILED, Reason.EXIT_CODE, "Failed;", [AGAIN]),
+        (Status.FAILED, Reason.LEASE_LOST, "Lost:", [AGAIN, RELEASE]),
+        (Status.FAILED, Reason.TASK_STOPPED, "Lost:", [AGAIN, RELEASE]),
+        (Status.FAILED, Reason.RELEASED, "Released by a person.", [AGAIN]),
+        (Status.FAILED, Reason.INTERRUPTED, "Stopped from outside;", [AGAIN]),
+        (Status.FAILED, "a foreign writer's own", "Failed;", [AGAIN]),
+        (Status.SKIPPED, Reason.SUSPENDED, "Not run: the job was suspended.", [AGAIN]),
+        (Status.SKIPPED, Reason.OVERLAP, "Not run: another run", [AGAIN]),
+        (Status.MISSED, Reason.TOO_LATE, "Not run: it was asked for after", [AGAIN]),
+        (Status.MISSED, "launch_failed: no capacity", "Not run: nothing started it", [AGAIN]),
+    ],
+)
+def test_every_final_state_has_its_meaning_and_its_command(
+    status: Status, reason: str | None, begins: str, commands: list[str]
+) -> None:
+    """As the on-call reads it at nine."""
+    advice = advise(run(status=status, reason=reason), T0, COMMANDS)
+    assert advice.meaning.startswith(begins)
+    assert commands_of(advice) == commands
+
+
+def test_a_row_without_a_lease_is_held_for_a_person() -> None:
+    """Nothing takes it over by itself, so `release` is the one step."""
+    advice = advise(run(lease_until=None), T0, COMMANDS)
+    assert advice.meaning.startswith("HELD")
+    assert commands_of(advice) == [RELEASE]
+
+
+@pytest.mark.parametrize(
+    ("at", "begins"),
+    [
+        (T0 + LEASE, "At work"),
+        (T0 + LEASE + TICK, "Silent"),
+        (LEASE_IS_OVER_AT, "Silent"),
+        (LEASE_IS_OVER_AT + TICK, "Lost"),
+    ],
+)
+def test_a_running_row_means_what_the_protocol_would_do(at: object, begins: str) -> None:
+    """At the end of the lease, and at the end of the allowed clock difference."""
+    assert advise(run(), at, COMMANDS).meaning.startswith(begins)  # type: ignore[arg-type]
+
+
+def test_the_run_in_the_way_is_one_command_away() -> None:
+    """A skipped run leads to the one that blocked it."""
+    skipped = run(status=Status.SKIPPED, reason=Reason.OVERLAP, blocked_by="2026-11-28")
+    assert commands_of(advise(skipped, T0, COMMANDS))[0] == f"cronce show {JOB} 2026-11-28"
+
+
+def test_a_command_can_be_pasted_whatever_the_names_are() -> None:
+    """Quotes, spaces, and names that look like options."""
+    line = Commands("-f it's", "2026 $(reboot)", "sqlite:///my runs.db").release()
+    options = ["cronce", "release", "--ledger=sqlite:///my runs.db", "--reason", "WHY"]
+    assert shlex.split(line) == [*options, "--", "-f it's", "2026 $(reboot)"]
+
+
+def test_an_asked_stop_is_told() -> None:
+    """With who asked."""
+    asked = run(cancel_requested="replaced by 2026-11-30")
+    assert "asked to stop: replaced by 2026-11-30" in advise(asked, T0 + timedelta(seconds=1), COMMANDS).meaning

@@ -1,0 +1,229 @@
+"""The command as a whole: its help, its errors, its exit codes, and how it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce.errors import LedgerUnavailableError
+from cronce.ledger import Ledger
+from tests.cli.conftest import CRONCE, LedgerFile, Said
+from tests.support.builders import JOB, PERIOD, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COMMANDS = ["exec", "runs", "show", "release", "init", "checkpoint", "demo", "help"]
+
+
+def process(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Runs `cronce` as a process of its own, in a pipe."""
+    return subprocess.run(
+        [CRONCE, *arguments], capture_output=True, text=True, check=False, timeout=60, env=dict(os.environ) | environ
+    )
+
+
+def test_help_lists_every_command_first_those_that_are_used_most() -> None:
+    """`exec` and `checkpoint` too, although they start without click."""
+    said = process("--help")
+    listed = [line.split()[0] for line in said.stdout.partition("Commands:")[2].splitlines() if line.startswith("  ")]
+    assert said.returncode == 0
+    assert listed[: len(COMMANDS)] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    """Asked for in either way, with the same answer, 80 columns wide."""
+    asked, told = process(command, "--help"), process("help", command)
+    assert (asked.returncode, told.returncode) == (0, 0)
+    text = asked.stdout + asked.stderr
+    assert text.strip() == (told.stdout + told.stderr).strip()
+    assert "xample" in text
+    assert f"cronce {command}" in text.partition("xample")[2]
+    if command not in ("exec", "checkpoint"):  # their own parser wraps as the terminal is
+        assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_help_alone_is_the_whole_help() -> None:
+    """And so is `cronce` alone, but as a mistake."""
+    assert process("help").stdout == process("--help").stdout
+    alone = process()
+    assert (alone.returncode, alone.stdout) == (64, "")
+    assert "Commands:" in alone.stderr
+
+
+def test_the_version_is_the_distributions() -> None:
+    """On one line."""
+    from importlib.metadata import version  # noqa: PLC0415
+
+    assert process("--version").stdout == f"cronce {version('cronce')}\n"
+
+
+def test_help_loads_neither_rich_nor_a_store() -> None:
+    """So that it is quick."""
+    program = (
+        "import sys; from cronce.cli.commands import main; main(['--help']); main(['runs', '--help']);"
+        "print([m for m in ('rich', 'boto3', 'botocore', 'sqlite3', 'asyncio') if m in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nope"],
+        ["--nope"],
+        ["help", "nope"],
+        ["runs"],
+        ["runs", JOB, "extra"],
+        ["runs", JOB, "--limit", "0"],
+        ["runs", JOB, "--limit", "1001"],
+        ["runs", JOB, "--limit", "many"],
+        ["runs", JOB, "--status", "DONE"],
+        ["runs", JOB, "--before", "2026#11"],
+        ["runs", ""],
+        ["runs", "\x1b[31m"],
+        ["show", JOB],
+        ["show", JOB, "2026-11-29T06:00:00"],
+        ["show", "x" * 2049, PERIOD],
+        ["release", JOB, " "],
+        ["runs", JOB, "--ledger", "mysql://runs"],
+        ["runs", JOB, "--ledger", "sqlite:///\x1b[31m"],
+        ["init", "--ledger", "dynamodb://runs?regoin=eu-west-1"],
+        ["demo", "--customers", "5"],
+        ["no\x1b[31m\nsuch"],
+    ],
+)
+def test_bad_usage_is_one_line_and_64(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], arguments: list[str]
+) -> None:
+    """On stderr, without a traceback and without anything that acts on the terminal."""
+    ledger_file.put(run())
+    said = cronce(*arguments)
+    assert (said.code, said.out) == (64, "")
+    assert said.err.startswith("cronce: ")
+    assert said.err.count("\n") == 1
+    assert "\x1b" not in said.err
+
+
+@pytest.mark.parametrize("command", [["runs", JOB], ["show", JOB, PERIOD], ["release", JOB, PERIOD], ["init"]])
+def test_a_missing_ledger_is_said_with_how_to_give_it(command: list[str]) -> None:
+    """Empty counts as missing."""
+    for environ in ({}, {"CRONCE_LEDGER": ""}):
+        said = process(*command, **environ)
+        assert (said.returncode, said.stdout) == (64, "")
+        assert "give --ledger or set CRONCE_LEDGER" in said.stderr
+
+
+@pytest.mark.parametrize("command", [["runs", JOB], ["show", JOB, PERIOD], ["release", JOB, PERIOD]])
+def test_a_ledger_that_is_not_there_is_69(tmp_path: Path, command: list[str]) -> None:
+    """One line with the file and what to do; a look makes no file."""
+    said = process(*command, CRONCE_LEDGER=f"sqlite:///{tmp_path}/none.db")
+    assert (said.returncode, said.stdout) == (69, "")
+    assert said.stderr.count("\n") == 1
+    assert f"{tmp_path}/none.db: no such file" in said.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_ledger_is_69(tmp_path: Path) -> None:
+    """For `init` as well, and the file stays as it is."""
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Sir or Madam, this is a letter and no database, although quite a long one.\n" * 20)
+    for command in (["runs", JOB], ["init"]):
+        said = process(*command, "--ledger", f"sqlite:///{path}")
+        assert (said.returncode, said.stdout, said.stderr.count("\n")) == (69, "", 1)
+    assert path.read_text().startswith("Dear Sir")
+
+
+def test_a_row_that_cannot_be_read_is_69(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
+    """It names the row; nothing is guessed."""
+    ledger_file.put(run(schema=99))
+    said = cronce("show", JOB, PERIOD)
+    assert (said.code, said.out, said.err.count("\n")) == (69, "", 1)
+    assert "schema 99 is newer" in said.err
+
+
+def test_a_message_with_line_breaks_stays_one_line(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Causes come from outside too."""
+    ledger_file.put(run())
+
+    def fail(*_: object, **__: object) -> None:
+        raise LedgerUnavailableError("table runs", "proxy said:\n\x1b[2J<html>", transient=False)
+
+    monkeypatch.setattr(Ledger, "page", fail)
+    said = cronce("runs", JOB)
+    assert (said.code, said.err) == (
+        69,
+        "cronce: the ledger cannot be used: table runs: proxy said:\\n\\x1b[2J<html>\n",
+    )
+
+
+def test_ctrl_c_is_quiet(ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+    """130, as a shell expects it, and no traceback."""
+    ledger_file.put(run())
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "page", interrupt)
+    said = cronce("runs", JOB)
+    assert (said.code, said.out, said.err.strip()) == (128 + signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_that_leaves_early_is_no_error(ledger_file: LedgerFile, options: list[str]) -> None:
+    """As with `cronce runs JOB | head -1`."""
+    ledger_file.put(*(run(period=f"2026-11-29-{number:04}", error="x" * 500) for number in range(400)))
+    reading, writing = os.pipe()
+    os.close(reading)
+    said = subprocess.run(
+        [CRONCE, "runs", JOB, "--limit", "1000", "--ledger", ledger_file.url, *options],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (said.returncode, said.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_an_encoding_without_the_characters_is_no_error(ledger_file: LedgerFile) -> None:
+    """They are printed as escapes."""
+    ledger_file.put(run(job="日報"))
+    for command in (["runs", "日報"], ["show", "日報", PERIOD], ["show", "日報", "none"]):
+        said = process(*command, CRONCE_LEDGER=ledger_file.url, PYTHONIOENCODING="ascii")
+        assert said.returncode in (0, 1)
+        assert "Traceback" not in said.stderr
+
+
+def test_the_option_wins_over_the_environment(ledger_file: LedgerFile, tmp_path: Path) -> None:
+    """For every command alike."""
+    ledger_file.put(run())
+    said = process("runs", JOB, "--json", "--ledger", ledger_file.url, CRONCE_LEDGER=f"sqlite:///{tmp_path}/none.db")
+    assert len(json.loads(said.stdout)["runs"]) == 1
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_a_missing_extra_is_said_with_how_to_install_it(ledger_file: LedgerFile, missing: str) -> None:
+    """A task's image has neither library, and `exec` needs none."""
+    ledger_file.put(run())
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['cronce', 'runs', {JOB!r}];"
+        "from cronce.cli.main import main; main()"
+    )
+    environ = dict(os.environ) | {"CRONCE_LEDGER": ledger_file.url}
+    command = [sys.executable, "-c", program]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    assert (said.returncode, said.stdout) == (64, "")
+    assert said.stderr == "cronce: this command needs the extra 'cli': pip install 'cronce[cli]'\n"
