@@ -28,6 +28,7 @@ _EXPLANATIONS = {
     RefusalReason.OVERLAPPING: "another run of the job is at work",
     RefusalReason.TOO_LATE: "its starting deadline is over",
     RefusalReason.SUSPENDED: "the job is suspended",
+    RefusalReason.REPLACED: "a newer run took its place (REPLACE); a person may run it again",
     RefusalReason.INTERRUPTED: "this process was asked to stop before the work began",
     RefusalReason.LEASE_LOST: "this process was too slow; its run was taken over before the work began",
 }

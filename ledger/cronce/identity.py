@@ -15,7 +15,7 @@ METADATA_URI = "ECS_CONTAINER_METADATA_URI_V4"
 """Set by ECS in every container (ECS Developer Guide, "Task metadata endpoint version 4")."""
 
 _LONGEST_WAIT = 2.0
-_TASK_ARN = re.compile(r"arn:aws[a-z-]*:ecs:(?P<region>[a-z0-9-]+):[0-9]{12}:task/(?P<cluster>[^/\s]+)/[A-Za-z0-9]+")
+_TASK_ARN = re.compile(r"arn:aws[a-z-]*:ecs:(?P<region>[a-z0-9-]+):[0-9]{12}:task/(?P<cluster>[^/\s]+)/[A-Za-z0-9-]+")
 
 
 def task_identity() -> str:

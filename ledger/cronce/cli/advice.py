@@ -114,7 +114,11 @@ def _advise_failed(run: RunRecord, commands: Commands) -> Advice:
             return Advice(
                 f"Released by {run.actor or 'a person'}. The next start begins attempt {following}.", (again,)
             )
-        case Reason.INTERRUPTED | Reason.REPLACED:
+        case Reason.REPLACED:
+            return Advice(
+                "Stopped, because a newer run of the job took its place. Only a person starts it again.", (again,)
+            )
+        case Reason.INTERRUPTED:
             meaning = (
                 f"Stopped from outside; that does not count as a failure. The next start begins attempt {following}."
             )

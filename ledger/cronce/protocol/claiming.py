@@ -12,7 +12,7 @@ from typing import assert_never
 from cronce.policy import ConcurrencyPolicy, OnLost
 from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
 from cronce.protocol.observing import LOST_REASONS
-from cronce.protocol.operations import Steps, read_clock, read_skew, swap
+from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
 from cronce.protocol.records import KEPT_ATTEMPTS, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.slot import take_slot
@@ -100,8 +100,11 @@ def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Beg
         return _decide_lost(ask, standing, now)
     if ask.suspended:
         return Refused(RefusalReason.SUSPENDED, standing)
-    if standing.failures > ask.policy.backoff_limit and not ask.trigger.by_person:
-        return Refused(RefusalReason.ATTEMPTS_EXHAUSTED, standing)
+    if not ask.trigger.by_person:
+        if standing.reason == Reason.REPLACED:
+            return Refused(RefusalReason.REPLACED, standing)
+        if standing.failures > ask.policy.backoff_limit:
+            return Refused(RefusalReason.ATTEMPTS_EXHAUSTED, standing)
     return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
 
 
@@ -169,6 +172,7 @@ def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: 
 
 def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
     standing: RunRecord | None = None
+    heard = False  # True once the store has answered: then its clock is known
     while True:
         now = yield from read_clock()
         decision = decide(ask, standing, now)
@@ -177,14 +181,18 @@ def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
         if isinstance(decision, Mine):
             # Its lease began with the request that wrote it; where that is unknown, it is over.
             return _held(ask, decision.record, decision.record.heartbeat_at or now - ask.policy.lease)
-        if standing is not None and (skew := (yield from read_skew())) > ask.max_clock_skew:
+        if isinstance(decision, Settle) and not heard:
+            # Lateness is a judgement of this host's clock: hear the store's before it is written down.
+            standing, heard = (yield from get_run(ask.job, ask.period)), True
+            continue
+        if heard and (skew := (yield from read_skew())) > ask.bearable_skew:
             return Skewed(skew)
-        answer = yield from swap(decision.record, standing)
+        answer, heard = (yield from swap(decision.record, standing)), True
         if answer.written:
             if isinstance(decision, Settle):
                 return Refused(decision.reason, decision.record)
             held = _held(ask, decision.record, now)
-            if (skew := (yield from read_skew())) > ask.max_clock_skew:
+            if (skew := (yield from read_skew())) > ask.bearable_skew:
                 yield from finish(held, Outcome(event=Event.FAIL, reason=Reason.CLOCK_SKEW))
                 return Skewed(skew)
             return held

@@ -103,11 +103,13 @@ def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
     """Write how the attempt ended, then free the slot."""
 
     def finished(run: RunRecord, now: datetime) -> RunRecord:
+        # Who is asked to stop may get SIGTERM before it hears from the ledger that it is replaced.
+        replaced = outcome.reason is Reason.INTERRUPTED and run.cancel_requested is not None
         return run.after(
             outcome.event,
             finished_at=now,
             lease_until=None,
-            reason=outcome.reason,
+            reason=Reason.REPLACED if replaced else outcome.reason,
             failures=held.run.failures + outcome.counts,
             blocked_by=outcome.blocked_by,
             exit_code=outcome.exit_code,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from cronce.protocol.holding import free_slot
 from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, read_skew, swap
 from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.requests import MAX_CLOCK_SKEW, bearable_skew
 from cronce.protocol.states import Event, Reason, Status
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
@@ -50,7 +50,7 @@ def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> 
     now = yield from read_clock()
     if not run.lease_over(now, max_clock_skew=max_clock_skew):
         return run
-    if (yield from read_skew()) > max_clock_skew:
+    if (yield from read_skew()) > _bearable_skew(run, max_clock_skew):
         return run
     lost = run.after(Event.FAIL, reason=Reason.LEASE_LOST, finished_at=now, lease_until=None)
     answer = yield from swap(lost, run)
@@ -89,7 +89,7 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
         if run is None:
             return NotReleased.NO_SUCH_RUN
         now = yield from read_clock()
-        skewed = (yield from read_skew()) > ask.max_clock_skew
+        skewed = (yield from read_skew()) > _bearable_skew(run, ask.max_clock_skew)
         if run.status is Status.RUNNING:
             dead = run.lease_until is None or (run.lease_over(now, max_clock_skew=ask.max_clock_skew) and not skewed)
             if not dead and not ask.force:
@@ -108,6 +108,13 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
         if answer.written:
             yield from _free_slot_of(released)
             return released
+
+
+def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:
+    """How far this host's clock may be from the store's for a judgement on the run's owner."""
+    if run.lease_until is None or run.heartbeat_at is None:
+        return max_clock_skew
+    return bearable_skew(run.lease_until - run.heartbeat_at, max_clock_skew=max_clock_skew)
 
 
 def _free_slot_of(run: RunRecord) -> Steps[None]:

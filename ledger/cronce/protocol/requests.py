@@ -17,6 +17,17 @@ RETENTION = timedelta(days=400)
 """How long a row is kept: a yearly job still finds last year's run."""
 
 
+def bearable_skew(lease: timedelta, *, max_clock_skew: timedelta) -> timedelta:
+    """How far a host's clock may be from the store's before it is not acted on.
+
+    Two hosts may then be twice as far apart. What a lease bears is `max_clock_skew`, which others
+    add to its end, and the fifth of it in which its owner does not act any more. One second goes
+    to the store's `Date`, which has no smaller unit. From a lease of 35 s on, this is
+    `max_clock_skew` itself.
+    """
+    return min(max_clock_skew, (max_clock_skew + lease / 5) / 2 - timedelta(seconds=1))
+
+
 class RefusalReason(StrEnum):
     """Why a claim was not given; stable, for scripts and dashboards."""
 
@@ -27,6 +38,7 @@ class RefusalReason(StrEnum):
     OVERLAPPING = "OVERLAPPING"
     TOO_LATE = "TOO_LATE"
     SUSPENDED = "SUSPENDED"
+    REPLACED = "REPLACED"
     INTERRUPTED = "INTERRUPTED"
     LEASE_LOST = "LEASE_LOST"
 
@@ -60,6 +72,11 @@ class ClaimRequest:
         if deadline is None or self.scheduled_at is None or self.trigger.by_person:
             return False
         return now - self.scheduled_at > deadline
+
+    @property
+    def bearable_skew(self) -> timedelta:
+        """How far this host's clock may be from the store's."""
+        return bearable_skew(self.policy.lease, max_clock_skew=self.max_clock_skew)
 
     @property
     def suspended(self) -> bool:

@@ -69,6 +69,8 @@ def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[RunRecord | SlotRec
 def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | Refused]:
     """Do what the policy says while another run lives: step back, or wait a little and go on."""
     policy = ask.policy.concurrency_policy
+    if policy is ConcurrencyPolicy.REPLACE and _is_newer(holder, ask):
+        policy = ConcurrencyPolicy.FORBID
     if policy is ConcurrencyPolicy.FORBID:
         outcome = Outcome(event=Event.BLOCK, reason=Reason.OVERLAP, blocked_by=holder.period)
         return (yield from _give_back(held, outcome, RefusalReason.OVERLAPPING))
@@ -88,6 +90,11 @@ def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | 
         return held
     renewed = yield from renew(held)
     return renewed if isinstance(renewed, Held) else Refused(RefusalReason.LEASE_LOST, renewed.record)
+
+
+def _is_newer(holder: RunRecord, ask: ClaimRequest) -> bool:
+    """True if the holder's tick came after the claimant's: a late or repeated run does not replace a newer one."""
+    return holder.scheduled_at is not None and ask.scheduled_at is not None and holder.scheduled_at > ask.scheduled_at
 
 
 def _give_back(held: Held, outcome: Outcome, reason: RefusalReason) -> Steps[Refused]:
