@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from cronce.schedule._bits import highest, lowest
 from cronce.schedule._days import Days, parse_days
-from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, FIRST_YEAR, HOURS, LAST_YEAR, MINUTES, MONTH, YEAR
+from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, YEAR, split_fields
 from cronce.schedule.errors import ScheduleInvalidError
 
 _FIELDS = (MINUTES, HOURS, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
@@ -115,12 +115,12 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
         ScheduleInvalidError: It has not six fields, one of them is wrong, or no day of the calendar
             from 1970 to 2199 matches.
     """
-    words = fields.upper().split()
+    words = split_fields(fields)
     if len(words) < len(_FIELDS):
         missing = _FIELDS[len(words)].name
         raise ScheduleInvalidError(missing, None, f"{_SIX}; here are {len(words)}")
     if len(words) > len(_FIELDS):
-        raise ScheduleInvalidError("expression", " ".join(words[6:]), f"{_SIX}; here are {len(words)}")
+        raise ScheduleInvalidError("expression", " ".join(words[len(_FIELDS) :]), f"{_SIX}; here are {len(words)}")
     minutes, hours, day_of_month, month, day_of_week, year = words
     cron = Cron(
         minutes=MINUTES.mask(minutes),
@@ -129,9 +129,9 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
         years=YEAR.mask(year),
         days=parse_days(day_of_month, day_of_week),
     )
-    if cron.at_or_after(_wall(FIRST_YEAR, 1, 1, 0, 0)) is None:
+    if cron.at_or_after(_wall(YEAR.low, 1, 1, 0, 0)) is None:
         name, text = ("day-of-month", day_of_month) if day_of_week == "?" else ("day-of-week", day_of_week)
-        raise ScheduleInvalidError(name, text, f"a day that month {month} has in year {year}, {FIRST_YEAR}-{LAST_YEAR}")
+        raise ScheduleInvalidError(name, text, f"a day that the calendar has in month {month}, year {year}")
     return cron, " ".join(words)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
 
 from cronce.schedule._bits import highest, mask_of
 from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK
@@ -21,13 +20,6 @@ _BEFORE_LAST = re.compile(r"L-(?P<days>[0-9]{1,2})")
 _NEAREST = re.compile(r"(?P<day>[0-9]{1,2})W")
 
 
-class Days(Protocol):
-    """Some days of every month."""
-
-    def of(self, year: int, month: int) -> int:
-        """The days of that month, as a mask with bit 1 for the first."""
-
-
 def parse_days(day_of_month: str, day_of_week: str) -> Days:
     """The days that the two fields name together; one of them is `?`.
 
@@ -40,7 +32,8 @@ def parse_days(day_of_month: str, day_of_week: str) -> Days:
         return _days_of_month(day_of_month)
     if day_of_month == "?":
         return _days_of_week(day_of_week)
-    name, text = ("day-of-month", "*") if day_of_month == "*" else ("day-of-week", day_of_week)
+    # The field to change is the one that restricts nothing.
+    name, text = ("day-of-month", "*") if day_of_month == "*" != day_of_week else ("day-of-week", day_of_week)
     raise ScheduleInvalidError(name, text, "use ? in one of the day fields; EventBridge cannot combine the two")
 
 
@@ -125,6 +118,10 @@ class LastWeekday:
 
     def of(self, year: int, month: int) -> int:
         return 1 << highest(Weekdays(mask=1 << self.weekday).of(year, month), DAY_OF_MONTH.high)
+
+
+Days = MonthDays | BeforeLast | NearestWorkday | LastWorkday | Weekdays | NthWeekday | LastWeekday
+"""Some days of every month: `of(year, month)` is a mask with bit 1 for the first of the month."""
 
 
 def _days_of_month(text: str) -> Days:

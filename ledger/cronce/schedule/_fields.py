@@ -117,3 +117,9 @@ DAY_OF_WEEK = Field(
     signs=", - * ? L #",
 )
 YEAR = Field(name="year", low=FIRST_YEAR, high=LAST_YEAR, wraps=False)
+
+
+def split_fields(text: str) -> list[str]:
+    """The fields, which any number of spaces separates, with their names in upper case."""
+    # Some letters beyond ASCII become ASCII in upper case; they are left for the field to refuse.
+    return [word.upper() if word.isascii() else word for word in text.split()]

@@ -54,6 +54,7 @@ class Schedule:
     Instants go in aware, in any zone, and come out in UTC on whole seconds. Ticks rise strictly.
 
     Attributes:
+        kind: Which of EventBridge Scheduler's three it is.
         expression: EventBridge Scheduler's form: `cron(...)`, `rate(...)` or `at(...)`.
         timezone: The IANA zone that `cron` and `at` are read in.
         start: Before this there are no ticks, and a rate counts from here; `at` pays it no heed.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cronce.schedule._bits import mask_of, runs_in
-from cronce.schedule._fields import DAY_NAMES, DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH
+from cronce.schedule._fields import DAY_NAMES, DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, split_fields
 from cronce.schedule.errors import ScheduleInvalidError
 
 _MACROS = {
@@ -47,11 +47,11 @@ def unix_to_eventbridge(text: str) -> str:
             both day fields are restricted.
     """
     if text.startswith("@"):
-        macro = _MACROS.get(text.lower())
+        macro = _MACROS.get(text.lower() if text.isascii() else text)
         if macro is None:
             raise ScheduleInvalidError("expression", text, f"of the macros only {', '.join(_MACROS)}")
         text = macro
-    words = text.upper().split()
+    words = split_fields(text)
     if len(words) != len(_PLAIN) + 1:
         raise ScheduleInvalidError(
             "expression",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
-from cronce.schedule._bits import highest, lowest, numbers_in, runs_in
+from cronce.schedule._bits import highest, lowest, mask_of, numbers_in, runs_in
 from cronce.schedule._cron import Cron
 from cronce.schedule._days import (
     BeforeLast,
@@ -38,26 +39,29 @@ def words_of(cron: Cron) -> str:
 
 
 def _time(minutes: int, hours: int) -> str:
-    minute_list, hour_list = list(numbers_in(minutes)), list(numbers_in(hours))
-    every_hour = hours == HOURS.mask("*")
-    if len(minute_list) * len(hour_list) <= _MOST_TIMES:
-        return "at " + _listed([f"{hour:02}:{minute:02}" for hour in hour_list for minute in minute_list])
-    if len(minute_list) == 1:
-        step = _even_step(hour_list, 24)
-        if every_hour:
-            return "every hour" if minute_list == [0] else f"every hour at minute {minute_list[0]}"
-        return (
-            f"every {step} hours from {hour_list[0]:02}:{minute_list[0]:02}"
-            if step
-            else f"every hour {_spans(minutes, hours)}"
+    if minutes.bit_count() * hours.bit_count() <= _MOST_TIMES:
+        return "at " + _listed(
+            [f"{hour:02}:{minute:02}" for hour in numbers_in(hours) for minute in numbers_in(minutes)]
         )
-    step = _even_step(minute_list, 60)
-    often = f"at minutes {_ranges(minutes, [str(minute) for minute in range(60)])}"
-    if step and minute_list[0] == 0:
+    if minutes.bit_count() == 1:
+        return _once_an_hour(lowest(minutes), hours)
+    every_hour = hours == HOURS.mask("*")
+    step = _even_step(minutes, 60)
+    if step and lowest(minutes) == 0:
         often = "every minute" if step == 1 else f"every {step} minutes"
-    elif every_hour:
-        often += " of every hour"
+    else:
+        often = f"at minutes {_ranges(minutes, [str(minute) for minute in range(60)])}"
+        often += " of every hour" if every_hour else ""
     return often if every_hour else f"{often} {_spans(minutes, hours)}"
+
+
+def _once_an_hour(minute: int, hours: int) -> str:
+    if hours == HOURS.mask("*"):
+        return f"every hour at minute {minute}" if minute else "every hour"
+    step = _even_step(hours, 24)
+    if step:
+        return f"every {step} hours from {lowest(hours):02}:{minute:02}"
+    return f"every hour {_spans(1 << minute, hours)}"
 
 
 def _days(days: Days) -> str:
@@ -83,7 +87,7 @@ def _days(days: Days) -> str:
         case LastWeekday(weekday=weekday):
             return f"on the last {_WEEKDAYS[weekday]} of the month"
         case _:
-            raise AssertionError(f"no words for {days!r}")
+            assert_never(days)
 
 
 def _months(months: int) -> str:
@@ -99,12 +103,10 @@ def _spans(minutes: int, hours: int) -> str:
     return "from " + _listed([f"{low:02}:{first:02} to {high:02}:{last:02}" for low, high in runs_in(hours)])
 
 
-def _even_step(numbers: Sequence[int], circle: int) -> int | None:
-    """The step if the numbers go round the circle evenly: 0, 15, 30, 45 of 60."""
-    if circle % len(numbers):
-        return None
-    step = circle // len(numbers)
-    return step if list(numbers) == list(range(numbers[0], circle, step)) else None
+def _even_step(mask: int, circle: int) -> int | None:
+    """The step if the numbers go round the circle evenly: 15 for 0, 15, 30, 45 of 60."""
+    step = circle // mask.bit_count()
+    return step if mask == mask_of(range(lowest(mask), circle, step)) and circle % step == 0 else None
 
 
 def _ranges(mask: int, texts: Sequence[str]) -> str:

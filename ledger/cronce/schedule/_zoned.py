@@ -23,6 +23,7 @@ from cronce.schedule._fields import FIRST_YEAR, LAST_YEAR
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
 _INSTANT = timedelta(microseconds=1)
+_NEVER = timedelta.max
 _BEGIN = datetime(FIRST_YEAR - 1, 12, 30, tzinfo=UTC)
 _END = datetime(LAST_YEAR + 1, 1, 3, tzinfo=UTC)
 
@@ -45,12 +46,12 @@ class ZonedCron:
             local = since.astimezone(self.zone)
             wall = _wall(local)
             match = self.cron.at_or_after(wall)
-            ahead = match - wall if match else None
-            probe = since + (min(ahead, _DAY) if ahead is not None else _DAY)
+            ahead = match - wall if match else _NEVER
+            probe = since + min(ahead, _DAY)
             there = probe.astimezone(self.zone)
             if there.utcoffset() != local.utcoffset():
                 since = self._change(since, probe)
-            elif ahead is None:
+            elif ahead == _NEVER:
                 return None
             elif ahead > _DAY:
                 since = max(probe, since + ahead - 2 * _DAY)
@@ -67,12 +68,12 @@ class ZonedCron:
             local = until.astimezone(self.zone)
             wall = _wall(local)
             match = self.cron.at_or_before(wall)
-            behind = wall - match if match else None
-            probe = until - (min(behind, _DAY) if behind is not None else _DAY)
+            behind = wall - match if match else _NEVER
+            probe = until - min(behind, _DAY)
             there = probe.astimezone(self.zone)
             if there.utcoffset() != local.utcoffset():
                 until = self._change(probe, until) - _INSTANT
-            elif behind is None:
+            elif behind == _NEVER:
                 return None
             elif behind > _DAY:
                 until = min(probe, until - behind + 2 * _DAY)
@@ -104,7 +105,8 @@ class ZonedCron:
     def _change(self, since: datetime, until: datetime) -> datetime:
         """The first instant after `since` whose offset is that of `until`."""
         before = since.astimezone(self.zone).utcoffset()
-        since = since.replace(microsecond=0)
+        # Changes lie on whole seconds, so fractions on either side of one do not matter.
+        since, until = since.replace(microsecond=0), until.replace(microsecond=0)
         while until - since > _SECOND:
             middle = since + (until - since) // (2 * _SECOND) * _SECOND
             if middle.astimezone(self.zone).utcoffset() == before:
