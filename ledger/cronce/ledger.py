@@ -246,7 +246,7 @@ class Ledger:
 
     def create(self) -> bool:
         """Make the table or file ready; True if it was made, False if it stood already."""
-        return self._store.create()
+        return self._driver().insist(self._store.create, _patience(_LONGEST_PATIENCE))
 
     def close(self) -> None:
         """Let go of connections."""

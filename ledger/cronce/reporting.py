@@ -8,18 +8,7 @@ import sys
 from datetime import UTC, datetime
 
 from cronce.environment import METRICS
-
-NAMESPACE = "cronce"
-"""The CloudWatch namespace of every metric."""
-
-_METRICS = {
-    "claimed": "RunClaimed",
-    "refused": "RunRefused",
-    "succeeded": "RunSucceeded",
-    "failed": "RunFailed",
-    "lost": "LeaseLost",
-    "unavailable": "LedgerUnavailable",
-}
+from cronce.metrics import METRIC_OF_EVENT, NAMESPACE, RUN_DURATION
 
 
 def report(event: str, *, level: str = "INFO", **fields: object) -> None:
@@ -33,7 +22,7 @@ def report(event: str, *, level: str = "INFO", **fields: object) -> None:
     at = datetime.now(UTC)
     line: dict[str, object] = {"time": at.isoformat(timespec="milliseconds"), "level": level, "cronce.event": event}
     line |= {f"cronce.{name}": value for name, value in fields.items() if value is not None}
-    if os.environ.get(METRICS) == "emf" and event in _METRICS:
+    if os.environ.get(METRICS) == "emf" and event in METRIC_OF_EVENT:
         line |= _embedded_metrics(event, at, fields)
     sys.stderr.write(json.dumps(line, default=str) + "\n")
     sys.stderr.flush()
@@ -41,11 +30,11 @@ def report(event: str, *, level: str = "INFO", **fields: object) -> None:
 
 def _embedded_metrics(event: str, at: datetime, fields: dict[str, object]) -> dict[str, object]:
     """The keys that make a log line a metric (CloudWatch User Guide, embedded metric format)."""
-    metrics: dict[str, object] = {_METRICS[event]: 1}
-    units = [{"Name": _METRICS[event], "Unit": "Count"}]
+    metrics: dict[str, object] = {METRIC_OF_EVENT[event]: 1}
+    units = [{"Name": METRIC_OF_EVENT[event], "Unit": "Count"}]
     if isinstance(duration := fields.get("duration"), float):
-        metrics["RunDuration"] = duration
-        units.append({"Name": "RunDuration", "Unit": "Seconds"})
+        metrics[RUN_DURATION] = duration
+        units.append({"Name": RUN_DURATION, "Unit": "Seconds"})
     directive = {"Namespace": NAMESPACE, "Dimensions": [["Job"]], "Metrics": units}
     envelope = {"Timestamp": int(at.timestamp() * 1000), "CloudWatchMetrics": [directive]}
     return {"_aws": envelope, "Job": str(fields.get("job") or "unknown")} | metrics

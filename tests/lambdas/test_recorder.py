@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,7 +153,8 @@ def test_a_foreign_or_malformed_event_is_ignored(event: dict[str, Any]) -> None:
 
 
 def test_an_unreachable_ledger_raises_so_that_the_event_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is not there."""
-    monkeypatch.setenv("CRONCE_LEDGER", "sqlite:////nowhere/runs.db")
-    with pytest.raises(LedgerUnavailableError, match="no such file"):
+    """Nobody listens there."""
+    monkeypatch.setenv("CRONCE_LEDGER", "dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:1")
+    monkeypatch.setattr("cronce.ledger._LONGEST_PATIENCE", timedelta(0))
+    with pytest.raises(LedgerUnavailableError, match=r"127\.0\.0\.1:1"):
         handler(EVENT, None)

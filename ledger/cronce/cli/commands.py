@@ -120,8 +120,9 @@ class _HandedOver(click.Command):
 @cronce.command("exec", cls=_HandedOver, short_help="Run a command if this process is the one to run it.")
 def _exec(*, arguments: list[str]) -> int:
     from cronce.cli.exec_command import main as command  # noqa: PLC0415
+    from cronce.signals import SignalQueue  # noqa: PLC0415
 
-    return command(arguments)
+    return command(arguments, SignalQueue())
 
 
 @cronce.command(

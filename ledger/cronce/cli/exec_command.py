@@ -23,12 +23,11 @@ exit codes: the command's own (128+n for signal n); 0 not started because somebo
 """
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], signals: SignalQueue) -> int:
     """Claim, run, settle; the exit code."""
-    signals = SignalQueue()  # first of all: a signal in the next half second must not be lost
     options, command = _parse(arguments)
 
-    from cronce.cli.guard import guarded  # noqa: PLC0415  # after the signals are in hand
+    from cronce.cli.guard import guarded  # noqa: PLC0415  # bad usage needs none of it
 
     return guarded(options, command, signals)
 

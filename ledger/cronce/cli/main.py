@@ -14,16 +14,27 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     match arguments[:1]:
         case ["exec"]:
-            from cronce.cli.exec_command import main as command  # noqa: PLC0415  # only what is used is loaded
+            code = _exec(arguments[1:])
         case ["checkpoint"]:
-            from cronce.checkpoints import main as command  # noqa: PLC0415
+            from cronce.checkpoints import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
+
+            code = checkpoint(arguments[1:])
         case _:
             _main_for_people(arguments)
-    code = command(arguments[1:])
     sys.stdout.flush()
     sys.stderr.flush()
     # The interpreter's own exit takes half as long again as everything before it.
     os._exit(code)
+
+
+def _exec(arguments: list[str]) -> int:
+    # First of all: until then PID 1 does not even hear SIGTERM (man 7 pid_namespaces).
+    from cronce.signals import SignalQueue  # noqa: PLC0415
+
+    signals = SignalQueue()
+    from cronce.cli.exec_command import main as command  # noqa: PLC0415
+
+    return command(arguments, signals)
 
 
 def _main_for_people(arguments: list[str]) -> NoReturn:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from cronce.errors import LedgerUnavailableError
+from cronce.errors import LedgerUnavailableError, RecordUnreadableError
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
-from cronce.stores.codec import Item, decode, encode
+from cronce.stores.codec import decode, encode
 from cronce.stores.store import Page
 
 _SCHEMA = """
@@ -89,7 +89,9 @@ class SqliteStore:
             return Swapped(False, _fetch(connection, record.job, record.key))
 
     def get(self, job: str, key: str) -> Record | None:
-        """See `Store.get`."""
+        """See `Store.get`; a file that is not there yet has no rows."""
+        if self._connection is None and not self._path.exists():
+            return None
         with self._transaction() as connection:
             return _fetch(connection, job, key)
 
@@ -97,10 +99,10 @@ class SqliteStore:
         """See `Store.query`."""
         # "$" is the character after "#": every run's key lies below it.
         until = run_key(before) if before is not None else RUN_PREFIX[:-1] + "$"
-        sql = "SELECT item FROM ledger WHERE job = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+        sql = "SELECT key, item FROM ledger WHERE job = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
         with self._transaction() as connection:
             rows = connection.execute(sql, (job, RUN_PREFIX, until, limit + 1)).fetchall()
-        records = (decode(_item(text)) for (text,) in rows[:limit])
+        records = (_decode(job, key, text) for key, text in rows[:limit])
         runs = tuple(record for record in records if isinstance(record, RunRecord))
         return Page(runs, runs[-1].period if len(rows) > limit else None)
 
@@ -126,10 +128,10 @@ class SqliteStore:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
+                    connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
             raise LedgerUnavailableError(self.where, str(error), transient=busy) from error
@@ -153,9 +155,14 @@ class SqliteStore:
 
 def _fetch(connection: sqlite3.Connection, job: str, key: str) -> Record | None:
     row = connection.execute("SELECT item FROM ledger WHERE job = ? AND key = ?", (job, key)).fetchone()
-    return None if row is None else decode(_item(row[0]))
+    return None if row is None else _decode(job, key, row[0])
 
 
-def _item(text: str) -> Item:
-    item: Item = json.loads(text)
-    return item
+def _decode(job: str, key: str, text: str) -> Record:
+    try:
+        item = json.loads(text)
+    except (ValueError, RecursionError):
+        item = None
+    if not isinstance(item, dict):
+        raise RecordUnreadableError(job, key, "the row is not a JSON object")
+    return decode(item)

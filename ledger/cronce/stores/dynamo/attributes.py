@@ -35,19 +35,17 @@ def condition(expected: Record | None) -> dict[str, Any]:
     if expected is None:
         return {"ConditionExpression": "attribute_not_exists(#job)", "ExpressionAttributeNames": {"#job": "job"}}
     parts = ["attribute_exists(#job)"]
-    values: Attributes = {}
     for name, value in (("version", expected.version), ("token", expected.token)):
-        # A foreign writer's row may lack either; then it must still lack it.
-        if value:
-            parts.append(f"#{name} = :{name}")
-            values[f":{name}"] = _to_attribute(value)
-        else:
-            parts.append(f"attribute_not_exists(#{name})")
-    parameters = {
+        # Read generously, a row without it and a row with nothing in it look alike.
+        parts.append(f"#{name} = :{name}" if value else f"(attribute_not_exists(#{name}) OR #{name} = :{name})")
+    return {
         "ConditionExpression": " AND ".join(parts),
         "ExpressionAttributeNames": {"#job": "job", "#version": "version", "#token": "token"},
+        "ExpressionAttributeValues": {
+            ":version": _to_attribute(expected.version),
+            ":token": _to_attribute(expected.token or ""),
+        },
     }
-    return parameters | ({"ExpressionAttributeValues": values} if values else {})
 
 
 def _to_attribute(value: object) -> dict[str, Any]:

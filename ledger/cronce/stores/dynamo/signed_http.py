@@ -1,12 +1,13 @@
-"""DynamoDB with the standard library alone: one signed POST a request, one connection a thread."""
+"""DynamoDB with the standard library alone: one signed POST a request, connections kept open."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import threading
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
@@ -55,7 +56,7 @@ class SignedHttp:
         self._region = region
         self._credentials = credentials
         self._call_timeout = call_timeout
-        self._of_thread = threading.local()
+        self._idle: deque[HTTPConnection] = deque()
 
     @classmethod
     def for_environment(
@@ -110,11 +111,9 @@ class SignedHttp:
         )
 
     def close(self) -> None:
-        """Close this thread's connection; those of other threads close with them."""
-        connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._of_thread.connection = None
+        """Close every connection that is not in use."""
+        while self._idle:
+            self._idle.pop().close()
 
     def _exchange(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
         """Status, date and data of the answer.
@@ -122,21 +121,23 @@ class SignedHttp:
         A connection that was idle may have been closed by the peer: the request is then sent once
         more on a new one. It may have arrived the first time; the protocol's tokens bear that.
         """
-        connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
-        if connection is not None:
-            try:
-                return _round_trip(connection, headers, body)
-            except _CLOSED_BY_PEER:
-                self.close()
-            except BaseException:
-                self.close()
-                raise
-        self._of_thread.connection = connection = self._connect()
+        with suppress(IndexError, *_CLOSED_BY_PEER):
+            return self._round_trip(self._idle.pop(), headers, body)
+        return self._round_trip(self._connect(), headers, body)
+
+    def _round_trip(
+        self, connection: HTTPConnection, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, str | None, bytes]:
+        """One request and its answer; the connection is idle afterwards, or closed if that failed."""
         try:
-            return _round_trip(connection, headers, body)
+            connection.request("POST", "/", body, dict(headers))
+            response: HTTPResponse = connection.getresponse()
+            answer = response.status, response.headers.get("Date"), response.read()
         except BaseException:
-            self.close()
+            connection.close()
             raise
+        self._idle.append(connection)
+        return answer
 
     def _connect(self) -> HTTPConnection:
         seconds = self._call_timeout.total_seconds()
@@ -167,12 +168,6 @@ def _has_content(path: str) -> bool:
         return os.stat(os.path.expanduser(path)).st_size > 0  # noqa: PTH111, PTH116
     except OSError:
         return False
-
-
-def _round_trip(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
-    connection.request("POST", "/", body, dict(headers))
-    response: HTTPResponse = connection.getresponse()
-    return response.status, response.headers.get("Date"), response.read()
 
 
 def _is_about_trust(error: Exception) -> bool:

@@ -1,0 +1,208 @@
+"""Every store that the conformance suite is held against. A new store is one line in `STORES`.
+
+moto keeps a table in this process. It is right about one caller at a time, and not atomic: measured
+with sixteen threads, most keys had two winners. So it runs everything but the races.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from moto import mock_aws
+
+from cronce import Ledger
+from cronce.stores.dynamo import DynamoStore
+from cronce.stores.dynamo.signed_http import SignedHttp
+from cronce.stores.dynamo.sigv4 import Credentials
+from cronce.stores.memory import MemoryStore
+from cronce.stores.sqlite import SqliteStore
+from tests.support.clocks import ManualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from cronce.policy import Policy
+    from cronce.stores.store import Store
+
+REGION = "eu-west-1"
+
+
+@dataclass(kw_only=True)
+class Lab:
+    """A store to be tried, and a way to write rows into it that cronce would never write.
+
+    Attributes:
+        store: The store. It tells no time of its own, so that a test's clock may go anywhere.
+        put: Writes an item in the codec's plain form, whatever stands there.
+        clock: Stands at this moment.
+        job: A name that no other test has.
+        client: The client under a DynamoDB table.
+    """
+
+    store: Store
+    put: Callable[[dict[str, Any]], None]
+    clock: ManualClock = field(default_factory=ManualClock)
+    job: str = field(default_factory=lambda: f"job-{uuid.uuid4().hex[:12]}")
+    client: DynamoDBClient | None = None
+
+    def ledger(self, owner: str = "me", *, policy: Policy | None = None, clock: ManualClock | None = None) -> Ledger:
+        """The ledger as one process sees it."""
+        return Ledger(
+            self.store, policy=policy, owner=owner, clock=clock or self.clock, stop_task=lambda _owner, _reason: None
+        )
+
+    def peer(self) -> Store:
+        """The store as another process opens it, where that makes a difference."""
+        return SqliteStore(self.store._path) if isinstance(self.store, SqliteStore) else self.store
+
+    def delete(self, key: str) -> None:
+        """Take a row away, as only a person in the console can."""
+        match self.store:
+            case MemoryStore():
+                del self.store._items[self.job, key]
+            case SqliteStore():
+                with _opened(self.store) as connection:
+                    connection.execute("DELETE FROM ledger WHERE job = ? AND key = ?", (self.job, key))
+            case _:
+                assert self.client is not None
+                self.client.delete_item(TableName=TABLE, Key={"job": {"S": self.job}, "key": {"S": key}})
+
+
+TABLE = "runs"
+"""One table for all: every test has a job of its own."""
+
+
+class TimelessDynamoStore(DynamoStore):
+    """A table that does not tell the time: then a clock moved by hand is not found to be skewed."""
+
+    @property
+    def answered_at(self) -> None:
+        """Nothing; tests/faults has what becomes of a skewed clock."""
+        return
+
+
+@contextmanager
+def memory(_request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A dict of this process."""
+    store = MemoryStore()
+
+    def put(item: dict[str, Any]) -> None:
+        store._items[item["job"], item["key"]] = item
+
+    yield Lab(store=store, put=put)
+
+
+@contextmanager
+def sqlite(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A file of its own."""
+    folder: Path = request.getfixturevalue("tmp_path")
+    store = SqliteStore(folder / "runs.db")
+    store.create()
+
+    def put(item: dict[str, Any]) -> None:
+        row = (item["job"], item["key"], item.get("version") or 0, item.get("token") or "", json.dumps(item))
+        with _opened(store) as connection:
+            connection.execute("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+
+    yield Lab(store=store, put=put)
+    store.close()
+
+
+@contextmanager
+def moto(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A table that moto plays in this process."""
+    client: DynamoDBClient = request.getfixturevalue("moto_client")
+    with mock_aws():
+        create_table(client)
+        yield _table(client)
+
+
+@contextmanager
+def dynamodb_local(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A table of Amazon's own DynamoDB Local, through botocore."""
+    client: DynamoDBClient = request.getfixturevalue("dynamodb_client")
+    yield _table(client)
+
+
+@contextmanager
+def dynamodb_local_lean(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The same, through the standard library alone."""
+    lab = _table(request.getfixturevalue("dynamodb_client"))
+    endpoint: str = request.getfixturevalue("dynamodb_local")
+    credentials = Credentials(access_key="testing", secret_key="testing", token=None)
+    transport = SignedHttp(endpoint, region=REGION, credentials=lambda: credentials, call_timeout=timedelta(seconds=6))
+    lab.store = TimelessDynamoStore(TABLE, transport=transport)
+    yield lab
+    lab.store.close()
+
+
+STORES = [
+    pytest.param(memory, id="memory"),
+    pytest.param(sqlite, id="sqlite"),
+    pytest.param(moto, id="moto"),
+    pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
+    pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),
+]
+ATOMIC_STORES = [store for store in STORES if store.id != "moto"]
+DYNAMO_STORES = [store for store in STORES if store.id not in ("memory", "sqlite")]
+
+
+def new_client(endpoint: str | None) -> DynamoDBClient:
+    """A client that tries once, as the store's own does."""
+    config = Config(connect_timeout=2, read_timeout=4, retries={"total_max_attempts": 1}, max_pool_connections=32)
+    return boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint, config=config)
+
+
+def create_table(client: DynamoDBClient, name: str = TABLE) -> None:
+    """Make a table, without TTL: a test's rows may be old."""
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in ("job", "key")],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def _table(client: DynamoDBClient) -> Lab:
+    def put(item: dict[str, Any]) -> None:
+        client.put_item(TableName=TABLE, Item={name: _attribute(value) for name, value in item.items()})
+
+    return Lab(store=TimelessDynamoStore(TABLE, client=client), put=put, client=client)
+
+
+def _attribute(value: object) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"BOOL": value}
+        case int() | float():
+            return {"N": str(value)}
+        case str():
+            return {"S": value}
+        case None:
+            return {"NULL": True}
+        case list():
+            return {"L": [_attribute(element) for element in value]}
+        case dict():
+            return {"M": {name: _attribute(element) for name, element in value.items()}}
+        case _:
+            raise TypeError(value)
+
+
+@contextmanager
+def _opened(store: SqliteStore) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(store._path)
+    with connection:
+        yield connection
+    connection.close()

@@ -1,0 +1,53 @@
+"""What every test has: the environment's tools in PATH, no way to a real AWS account, and the lanes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import dynamodb_local as dynamodb_local_server
+from tests.support.lane_plugin import LanePlugin
+from tests.support.lanes import Lane, prepare_pid_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LANES = (
+    Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
+    Lane(name="pid-namespace", prepare=prepare_pid_namespace),
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the environment that all tests and their children share."""
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for name in [name for name in os.environ if name.startswith(("AWS_", "CRONCE_", "ECS_"))]:
+        if name != "CRONCE_REQUIRE_LANES":
+            del os.environ[name]
+    os.environ |= {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+    config.pluginmanager.register(LanePlugin(LANES), "lanes")
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[str]:
+    """The endpoint of a real DynamoDB Local, one a session (and a worker)."""
+    with dynamodb_local_server.DynamoDbLocal() as server:
+        yield server.endpoint
+
+
+@pytest.fixture
+def new_table_name() -> Callable[[], str]:
+    """Makes names that no other test's table has."""
+    return lambda: f"runs-{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,129 @@
+"""What a claim costs: requests that reached DynamoDB Local, counted. A write is a write unit, lost or won."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cronce import Claim, ConcurrencyPolicy, Policy, Refusal
+from cronce.protocol.records import SlotRecord
+from cronce.stores.dynamo.sdk import _METHODS
+
+if TYPE_CHECKING:
+    from tests.conformance.stores import Lab
+    from tests.support.faulty_wire import Wire
+
+PERIOD = "2026-11-29"
+ALLOW = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW)
+FORBID = Policy()
+WRITE, READ = "PutItem", "GetItem"
+
+
+def claim(lab: Lab, policy: Policy, *, period: str = PERIOD, **options: Any) -> Claim | Refusal:  # noqa: ANN401
+    """What a claimant gets."""
+    return lab.ledger(policy=policy).claim(lab.job, period, **options)
+
+
+def won(answer: Claim | Refusal) -> Claim:
+    """The claim."""
+    assert isinstance(answer, Claim)
+    return answer
+
+
+def cost(wire: Wire) -> list[str]:
+    """The requests since the last look."""
+    arrived, wire.arrived = wire.arrived, []
+    return arrived
+
+
+def test_the_winner_under_allow_pays_one_write(lab: Lab, wire: Wire) -> None:
+    """And one for its completion: the floor."""
+    mine = won(claim(lab, ALLOW))
+    assert cost(wire) == [WRITE]
+    mine.complete({"sent": 3100})
+    assert cost(wire) == [WRITE]
+
+
+@pytest.mark.parametrize("policy", [ALLOW, FORBID])
+def test_a_loser_pays_one_request(lab: Lab, wire: Wire, policy: Policy) -> None:
+    """While the winner runs, and ever after."""
+    mine = won(claim(lab, policy))
+    cost(wire)
+    assert isinstance(claim(lab, policy), Refusal)
+    assert cost(wire) == [WRITE]
+    mine.complete()
+    cost(wire)
+    assert isinstance(claim(lab, policy), Refusal)
+    assert cost(wire) == [WRITE]
+
+
+def test_the_winner_under_forbid_pays_at_most_three_requests(lab: Lab, wire: Wire) -> None:
+    """Two for the job's first run; then the slot stands, and its version has to be learned."""
+    mine = won(claim(lab, FORBID))
+    assert cost(wire) == [WRITE, WRITE]
+    mine.complete()
+    assert cost(wire) == [WRITE, WRITE]
+    mine = won(claim(lab, FORBID, period="2026-11-30"))
+    assert cost(wire) == [WRITE, WRITE, WRITE]
+    mine.complete()
+    assert cost(wire) == [WRITE, WRITE]
+
+
+def test_a_heartbeat_and_a_checkpoint_are_one_write_each(lab: Lab, wire: Wire) -> None:
+    """Under any policy."""
+    mine = won(claim(lab, FORBID))
+    cost(wire)
+    mine.heartbeat()
+    mine.checkpoint(7)
+    assert cost(wire) == [WRITE, WRITE]
+
+
+def test_a_take_over_is_one_more_write_than_a_first_claim(lab: Lab, wire: Wire) -> None:
+    """The first is refused and brings back what stands."""
+    won(claim(lab, ALLOW))
+    cost(wire)
+    lab.clock.advance(timedelta(minutes=2))
+    assert won(claim(lab, ALLOW)).attempt == 2
+    assert cost(wire) == [WRITE, WRITE]
+
+
+def test_a_tick_that_is_too_late_costs_a_read_and_a_write(lab: Lab, wire: Wire) -> None:
+    """The service's clock is heard before the judgement is written down."""
+    late = Policy(starting_deadline=timedelta(seconds=1))
+    scheduled_at = lab.clock.now() - timedelta(hours=1)
+    assert isinstance(claim(lab, late, scheduled_at=scheduled_at), Refusal)
+    assert cost(wire) == [READ, WRITE]
+
+
+def test_an_overlap_costs_four_requests(lab: Lab, wire: Wire) -> None:
+    """Run, slot, a look at the holder, and the row that says SKIPPED."""
+    won(claim(lab, FORBID))
+    cost(wire)
+    assert isinstance(claim(lab, FORBID, period="2026-11-30"), Refusal)
+    assert cost(wire) == [WRITE, WRITE, READ, WRITE]
+
+
+def test_nothing_ever_scans_deletes_or_transacts(lab: Lab, wire: Wire) -> None:
+    """In a life with crash, overlap, replacement, release, force and a listing."""
+    replace = Policy(concurrency_policy=ConcurrencyPolicy.REPLACE, backoff_limit=9)
+    won(claim(lab, FORBID))
+    lab.clock.advance(timedelta(minutes=2))
+    mine = won(claim(lab, FORBID, period="2026-11-30"))
+    claim(lab, FORBID, period="2026-12-01")
+    won(claim(lab, replace, period="2026-12-02")).fail("boom")
+    mine = won(claim(lab, replace, period="2026-12-02"))
+    lab.ledger().release(lab.job, "2026-12-02", actor="ada", force=True)
+    lab.ledger().mark_stopped(lab.job, "2026-12-02", owner="me")
+    mine = won(claim(lab, FORBID, period="2026-12-03"))
+    mine.complete()
+    won(claim(lab, FORBID, period="2026-12-03", force="again")).interrupt()
+    assert len(list(lab.ledger().runs(lab.job))) == 5
+    assert isinstance(lab.store.get(lab.job, "slot"), SlotRecord)
+    assert set(cost(wire)) == {WRITE, READ, "Query"}
+
+
+def test_the_client_could_not_even_ask_for_more() -> None:
+    """What a claimant's role has to allow is in this list."""
+    assert set(_METHODS) == {WRITE, READ, "Query", "CreateTable", "DescribeTable", "UpdateTimeToLive"}

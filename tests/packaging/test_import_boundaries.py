@@ -1,0 +1,151 @@
+"""Which part may import which: the rules that keep run time, deploy time and decisions apart."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambdas", ROOT / "ledger" / "cronce"]
+
+PURE = ("cronce.protocol", "cronce.schedule", "cronce.names", "cronce.durations", "cronce.policy")
+VOCABULARY = (
+    "cronce.durations",
+    "cronce.environment",
+    "cronce.errors",
+    "cronce.metrics",
+    "cronce.names",
+    "cronce.policy",
+    "cronce.protocol.states",
+    "cronce.schedule",
+)
+"""Names, units and schedules: what deploy time and run time must say alike."""
+PURE_MAY_USE = (*PURE, "cronce.errors")
+IMPURE_STDLIB = {
+    "asyncio",
+    "logging",
+    "multiprocessing",
+    "os",
+    "random",
+    "secrets",
+    "socket",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+CLOCKS = {"now", "utcnow", "today"}
+
+
+def test_run_time_never_imports_deploy_time() -> None:
+    """A task's image has no CDK."""
+    assert _offenders("cronce", lambda name: _within(name, "aws_cdk", "constructs", "cronce_cdk")) == []
+
+
+def test_run_time_never_imports_event_time() -> None:
+    """The Lambdas stand on the ledger, not the other way round."""
+    assert _offenders("cronce", lambda name: _within(name, "cronce_lambdas")) == []
+
+
+def test_event_time_never_imports_deploy_time() -> None:
+    """A Lambda's asset has no CDK."""
+    assert _offenders("cronce_lambdas", lambda name: _within(name, "aws_cdk", "constructs", "cronce_cdk")) == []
+
+
+def test_deploy_time_takes_only_names_and_schedules_from_run_time() -> None:
+    """A synth needs no boto3, and a change of the ledger's inside does not reach a template."""
+
+    def breaks(name: str) -> bool:
+        return _within(name, "cronce", "cronce_lambdas") and not _within(name, *VOCABULARY)
+
+    assert _offenders("cronce_cdk", breaks) == []
+
+
+def test_the_pure_core_imports_nothing_that_acts() -> None:
+    """What decides has no clock, environment, network, thread or dice; time comes in as an argument."""
+
+    def breaks(name: str) -> bool:
+        top = name.partition(".")[0]
+        if top == "cronce":
+            return not _within(name, *PURE_MAY_USE)
+        return top not in sys.stdlib_module_names or top in IMPURE_STDLIB
+
+    assert [offence for part in PURE for offence in _offenders(part, breaks)] == []
+
+
+def test_the_pure_core_never_asks_the_time() -> None:
+    """`datetime.now()` needs no import of its own, so the walk looks for the call."""
+    asks = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for module, path in _modules()
+        if _within(module, *PURE)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in CLOCKS
+    ]
+    assert asks == []
+
+
+def test_the_walk_finds_the_code_it_judges() -> None:
+    """A moved folder would otherwise leave rules that hold over nothing."""
+    modules = {module for module, _ in _modules()}
+    assert {"cronce", "cronce.names", "cronce.protocol", "cronce_cdk.run_ledger", "cronce_lambdas"} <= modules
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import aws_cdk.aws_iam as iam", ["aws_cdk.aws_iam"]),
+        ("from aws_cdk import Stack, App", ["aws_cdk.Stack", "aws_cdk.App"]),
+        ("def f():\n    if x:\n        import time, os", ["time", "os"]),
+        ("from . import clock", ["cronce.protocol.clock"]),
+        ("from ..clock import Clock", ["cronce.clock.Clock"]),
+        ("from .. import clock", ["cronce.clock"]),
+        ("if TYPE_CHECKING:\n    from cronce import Ledger", ["cronce.Ledger"]),
+    ],
+)
+def test_the_walk_sees_every_form_of_import(source: str, names: list[str]) -> None:
+    """In a function, under a condition, relative, or for types only."""
+    assert [name for name, _ in _imports(source, "cronce.protocol.claiming", is_package=False)] == names
+
+
+def _offenders(part: str, breaks: Callable[[str], bool]) -> list[str]:
+    """Where modules of `part` import a name that `breaks` the rule."""
+    return [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for module, path in _modules()
+        if _within(module, part)
+        for name, line in _imports(path.read_text(), module, is_package=path.name == "__init__.py")
+        if breaks(name)
+    ]
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for source in SOURCES:
+        for path in sorted(source.rglob("*.py")):
+            parts = path.relative_to(source.parent).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def _imports(source: str, module: str, *, is_package: bool) -> Iterator[tuple[str, int]]:
+    """Each imported name in full, with its line; `from a import b` is `a.b`, module or not."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")
+                kept = parents[: len(parents) - node.level + is_package]
+                base = ".".join([*kept, base] if base else kept)
+            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def _within(name: str, *parts: str) -> bool:
+    return any(name == part or name.startswith(f"{part}.") for part in parts)

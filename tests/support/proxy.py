@@ -1,0 +1,127 @@
+"""A TCP proxy that can misbehave, to stand between a client and a real server."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from contextlib import suppress
+from enum import StrEnum, auto
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Mode(StrEnum):
+    """What the proxy does with bytes and connections, old and new."""
+
+    PASS = auto()
+    """Passes everything on."""
+    DELAY = auto()
+    """Passes everything on, later."""
+    BLACKHOLE = auto()
+    """Accepts, and says nothing. What was sent is kept, and arrives late once the mode changes."""
+    RESET = auto()
+    """Resets every connection."""
+
+
+class Proxy:
+    """Listens on a free loopback port for as long as the `with` block lasts.
+
+    Attributes:
+        delay: Seconds by which `DELAY` holds back each piece, in both directions.
+        connections: How many were made so far.
+    """
+
+    def __init__(self, endpoint: str, *, delay: float = 0.0) -> None:
+        parts = urlsplit(endpoint)
+        self._target = (parts.hostname or "", parts.port or 80)
+        self.delay = delay
+        self.connections = 0
+        self._mode = Mode.PASS
+        self._closed = False
+        self._changed = threading.Condition()
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._threads = [threading.Thread(target=self._accept, name="proxy", daemon=True)]
+
+    @property
+    def endpoint(self) -> str:
+        """The URL to hand to a client instead of the server's."""
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    @property
+    def mode(self) -> Mode:
+        """What is done at the moment."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        with self._changed:
+            self._mode = mode
+            self._changed.notify_all()
+        if mode is Mode.RESET:
+            self._reset_all()
+
+    def __enter__(self) -> Self:
+        """Begin to accept."""
+        self._threads[0].start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close every connection, and wait until nothing runs any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes `accept`
+        self._reset_all()
+        for thread in self._threads:
+            thread.join(10)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            thread = threading.Thread(target=self._serve, args=(client,), name="proxy-connection", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(self._target) as server:
+            self._open |= {client, server}
+            if self._closed or self._mode is Mode.RESET:
+                self._reset_all()
+            back = threading.Thread(target=self._pump, args=(server, client), name="proxy-answers", daemon=True)
+            back.start()
+            self._pump(client, server)
+            back.join()
+            self._open -= {client, server}
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        """Pass on what `source` sends, as the mode says, until either side is gone."""
+        with suppress(OSError):
+            while data := source.recv(65536):
+                with self._changed:
+                    if self._mode is Mode.DELAY:
+                        self._changed.wait_for(lambda: self._closed, self.delay)
+                    self._changed.wait_for(lambda: self._closed or self._mode is not Mode.BLACKHOLE)
+                sink.sendall(data)
+        for side in (source, sink):
+            with suppress(OSError):
+                side.shutdown(socket.SHUT_RDWR)
+
+    def _reset_all(self) -> None:
+        for side in list(self._open):
+            with suppress(OSError):
+                # Lingering for 0 s makes the close a reset instead of a farewell (man 7 socket).
+                side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                side.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,137 @@
+"""Plays a protocol operation against rows in memory, and lets a test step in between its steps."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar, assert_never
+
+from cronce.errors import LedgerUnavailableError
+from cronce.protocol.operations import Get, Now, Operation, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.stores.memory import MemoryStore
+from tests.support.builders import JOB, PERIOD, T0
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cronce.protocol.records import Record
+
+T = TypeVar("T")
+
+
+class World:
+    """A store in memory, a clock that stands still, and a test's plans for certain moments.
+
+    Attributes:
+        now: What the clock says.
+        skew: How far the clock is from the store's.
+        stopping: True once the process is asked to stop.
+        asked: Every operation so far.
+    """
+
+    def __init__(self, *rows: Record, now: datetime = T0) -> None:
+        self.now = now
+        self.skew = timedelta(0)
+        self.stopping = False
+        self.asked: list[Operation] = []
+        self._store = MemoryStore()
+        self._plans: list[_Plan] = []
+        for row in rows:
+            self.put(row)
+
+    def put(self, row: Record) -> None:
+        """Let the row stand, whatever stood before."""
+        self._store.swap(row, self._store.get(row.job, row.key))
+
+    def run(self, period: str = PERIOD) -> RunRecord:
+        """The run that stands."""
+        standing = self._store.get(JOB, f"run#{period}")
+        assert isinstance(standing, RunRecord)
+        return standing
+
+    def slot(self) -> SlotRecord:
+        """The slot that stands."""
+        standing = self._store.get(JOB, "slot")
+        assert isinstance(standing, SlotRecord)
+        return standing
+
+    def delete(self, row: Record) -> None:
+        """Take the row away, as only a person in the console can."""
+        del self._store._items[row.job, row.key]
+
+    def count(self, kind: type[Operation]) -> int:
+        """How many operations of that kind there were."""
+        return sum(isinstance(operation, kind) for operation in self.asked)
+
+    def before(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
+        """Do something just before the nth operation of that kind, counted from 1."""
+        self._plans.append(_Plan(kind, nth, action))
+
+    def lose_answer(self, nth: int) -> None:
+        """Lose the answer of the nth swap: it is written, sent again, and found to stand already."""
+
+        def land() -> None:
+            operation = self.asked[-1]
+            assert isinstance(operation, Swap)
+            self._store.swap(operation.record, operation.expected)
+
+        self.before(Swap, nth, land)
+
+    def cut_off(self, kind: type[Operation], nth: int) -> None:
+        """Let the nth operation of that kind fail for good."""
+
+        def fail() -> None:
+            raise LedgerUnavailableError("memory", "cut off", transient=False)
+
+        self.before(kind, nth, fail)
+
+    def play(self, steps: Steps[T]) -> T:
+        """Perform the operation to its end."""
+        try:
+            operation = next(steps)
+            while True:
+                try:
+                    answer = self._perform(operation)
+                except LedgerUnavailableError as error:
+                    operation = steps.throw(error)
+                else:
+                    operation = steps.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _perform(self, operation: Operation) -> object:
+        self.asked.append(operation)
+        assert len(self.asked) < 1000, "the operation does not come to an end"
+        for plan in self._plans:
+            if plan.is_due(operation):
+                plan.action()
+        match operation:
+            case Swap(record, expected):
+                return self._store.swap(record, expected)
+            case Get(job, key):
+                return self._store.get(job, key)
+            case Now():
+                return self.now
+            case Skew():
+                return self.skew
+            case Sleep(for_):
+                self.now += for_
+                return Woke(self.stopping)
+            case StopTask():
+                return None
+            case _:
+                assert_never(operation)
+
+
+class _Plan:
+    """What is to happen just before the nth operation of a kind."""
+
+    def __init__(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
+        self._kind = kind
+        self._left = nth
+        self.action = action
+
+    def is_due(self, operation: Operation) -> bool:
+        self._left -= isinstance(operation, self._kind)
+        return self._left == 0 and isinstance(operation, self._kind)

@@ -1,0 +1,138 @@
+"""The environment of a task, and what the command line changes about it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cronce.environment import TaskSettings
+from cronce.errors import InputInvalidError, InputMissingError
+from cronce.policy import Policy
+from cronce.protocol.states import Trigger
+
+SIX = datetime(2026, 11, 29, 6, tzinfo=UTC)
+OF_A_TASK = {
+    "CRONCE_LEDGER": "dynamodb://runs?region=eu-west-1",
+    "CRONCE_JOB": "daily-digest",
+    "CRONCE_POLICY": '{"backoff_limit": 2, "lease": "30s"}',
+    "CRONCE_SCHEDULED_TIME": "2026-11-29T06:00:00Z",
+    "CRONCE_EXECUTION_ID": "d32c5kddcf5bb8c3",
+    "CRONCE_TRIGGER": "schedule",
+    "PATH": "/usr/bin",
+}
+
+
+def overridden(base: TaskSettings, **options: Any) -> TaskSettings:  # noqa: ANN401  # options of several types
+    """The settings with some options given."""
+    given: dict[str, Any] = dict.fromkeys(("ledger", "job", "period", "scheduled_time", "trigger"))
+    return base.overridden(**given | {"policy": base.policy} | options)
+
+
+def test_what_a_scheduled_task_sets_is_enough() -> None:
+    """The period follows from the scheduled time."""
+    assert TaskSettings.from_environ(OF_A_TASK) == TaskSettings(
+        ledger="dynamodb://runs?region=eu-west-1",
+        job="daily-digest",
+        period="2026-11-29T06:00:00Z",
+        scheduled_at=SIX,
+        policy=Policy(backoff_limit=2, lease=timedelta(seconds=30)),
+        trigger=Trigger.SCHEDULE,
+    )
+
+
+def test_an_empty_environment_says_nothing() -> None:
+    """And neither do empty variables."""
+    assert TaskSettings.from_environ({}) == TaskSettings()
+    assert TaskSettings.from_environ(dict.fromkeys(OF_A_TASK, "")) == TaskSettings()
+
+
+def test_an_explicit_period_wins() -> None:
+    """The scheduled time still says how late it is."""
+    settings = TaskSettings.from_environ(OF_A_TASK | {"CRONCE_PERIOD": "2026-11-28"})
+    assert (settings.period, settings.scheduled_at) == ("2026-11-28", SIX)
+
+
+def test_a_period_that_is_a_time_says_when_it_was_due() -> None:
+    """Where nothing else does."""
+    assert TaskSettings.from_environ({"CRONCE_PERIOD": "2026-11-29T07:00:00+01:00"}).scheduled_at == SIX
+    assert TaskSettings.from_environ({"CRONCE_PERIOD": "2026-11-29"}).scheduled_at is None
+
+
+@pytest.mark.parametrize("trigger", ["MANUAL", "manual", "Manual"])
+def test_the_case_of_a_trigger_does_not_matter(trigger: str) -> None:
+    """As in a shell command."""
+    assert TaskSettings.from_environ({"CRONCE_TRIGGER": trigger}).trigger is Trigger.MANUAL
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CRONCE_JOB", " x"),
+        ("CRONCE_PERIOD", "a#b"),
+        ("CRONCE_SCHEDULED_TIME", "<aws.scheduler.scheduled-time>"),
+        ("CRONCE_TRIGGER", "cron"),
+        ("CRONCE_POLICY", "{"),
+        ("CRONCE_POLICY", '{"lease": "never"}'),
+    ],
+)
+def test_a_bad_variable_is_named(name: str, value: str) -> None:
+    """One line, and nothing is written."""
+    with pytest.raises(InputInvalidError, match=f"^{name}") as refused:
+        TaskSettings.from_environ(OF_A_TASK | {name: value})
+    assert "\n" not in str(refused.value)
+
+
+def test_no_option_changes_nothing() -> None:
+    """What the environment says stands."""
+    settings = TaskSettings.from_environ(OF_A_TASK)
+    assert overridden(settings) == settings
+
+
+def test_every_option_wins() -> None:
+    """The command line is nearer to the person."""
+    changed = overridden(
+        TaskSettings.from_environ(OF_A_TASK),
+        ledger="sqlite:///runs.db",
+        job="other",
+        period="2026-11-28",
+        trigger="manual",
+        policy=Policy(),
+    )
+    assert changed == TaskSettings(
+        ledger="sqlite:///runs.db", job="other", period="2026-11-28", policy=Policy(), trigger=Trigger.MANUAL
+    )
+
+
+def test_a_scheduled_time_as_an_option_brings_its_period() -> None:
+    """Over both the period and the time of the environment."""
+    settings = TaskSettings.from_environ(OF_A_TASK | {"CRONCE_PERIOD": "2026-11-28"})
+    changed = overridden(settings, scheduled_time="2026-11-30T06:00:00Z")
+    assert (changed.period, changed.scheduled_at) == ("2026-11-30T06:00:00Z", SIX + timedelta(days=1))
+
+
+@pytest.mark.parametrize("option", ["job", "period", "scheduled_time", "trigger"])
+def test_an_empty_option_is_not_absent(option: str) -> None:
+    """`--job "$JOB"` with an unset variable is a mistake, not the environment's job; the error names the option."""
+    with pytest.raises(InputInvalidError, match=f"^--{option.replace('_', '-')}: ''"):
+        overridden(TaskSettings.from_environ(OF_A_TASK), **{option: ""})
+
+
+def test_what_is_missing_is_said() -> None:
+    """With the option and the variable that would give it."""
+    nothing = TaskSettings()
+    with pytest.raises(InputMissingError, match=r"ledger's URL is missing: give --ledger or set CRONCE_LEDGER"):
+        nothing.required_ledger()
+    with pytest.raises(InputMissingError, match=r"job's name is missing: give --job or set CRONCE_JOB"):
+        nothing.required_job()
+    with pytest.raises(InputMissingError, match=r"period is missing: .*never taken from the clock"):
+        nothing.required_period()
+
+
+def test_what_is_given_is_taken() -> None:
+    """All three."""
+    settings = TaskSettings.from_environ(OF_A_TASK)
+    assert settings.required_ledger() == OF_A_TASK["CRONCE_LEDGER"]
+    assert settings.required_job() == "daily-digest"
+    assert settings.required_period() == "2026-11-29T06:00:00Z"

@@ -1,0 +1,134 @@
+"""What a job and a period may be called."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from cronce.errors import InputInvalidError
+from cronce.names import (
+    MAX_JOB_BYTES,
+    MAX_PERIOD_BYTES,
+    checked_job,
+    checked_period,
+    parse_scheduled_time,
+    period_of,
+    scheduled_time_of,
+)
+
+SIX = datetime(2026, 11, 29, 6, tzinfo=UTC)
+CANONICAL = "2026-11-29T06:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "a",
+        "daily-digest",
+        "Täglicher Bericht",
+        "a#b/c:d",
+        "日次ダイジェスト",
+        "x" * MAX_JOB_BYTES,
+        "ä" * (MAX_JOB_BYTES // 2),
+    ],
+)
+def test_a_job_may_be_called_anything_that_can_be_seen_and_typed(job: str) -> None:
+    """It is stored unchanged, up to DynamoDB's 2,048 bytes."""
+    assert checked_job(job) == job
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "",
+        " ",
+        " a",
+        "a ",
+        "a\nb",
+        "a\tb",
+        "a\0b",
+        "a\u200bb",  # zero width
+        "a\ud800b",  # half a surrogate pair
+        "x" * (MAX_JOB_BYTES + 1),
+        "ä" * (MAX_JOB_BYTES // 2) + "x",  # 1,025 characters, but 2,049 bytes
+        None,
+        7,
+        b"a",
+    ],
+)
+def test_a_job_that_cannot_be_seen_or_stored_is_refused(job: object) -> None:
+    """Bytes count, not characters."""
+    with pytest.raises(InputInvalidError, match=r"^job: .*allowed: 1 to 2048 bytes of UTF-8"):
+        checked_job(job)
+
+
+@pytest.mark.parametrize("period", ["2026-11-29", "2026-W48", "2026-Q4", "1", "x" * MAX_PERIOD_BYTES, "ü" * 510])
+def test_a_period_is_any_text(period: str) -> None:
+    """What is no timestamp stands as it is, up to 1,020 bytes: the sort key less `run#`."""
+    assert checked_period(period) == period
+
+
+@pytest.mark.parametrize(
+    "period", ["", "a#b", "#", "x" * (MAX_PERIOD_BYTES + 1), "ü" * 510 + "x", None, 20261129, " 2026"]
+)
+def test_a_period_that_cannot_be_part_of_a_key_is_refused(period: object) -> None:
+    """Two different pairs never share a key: the separator is refused."""
+    with pytest.raises(InputInvalidError, match=r"^--period: .*no '#'"):
+        checked_period(period, what="--period")
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "2026-11-29T06:00:00Z",
+        "2026-11-29T06:00:00+00:00",
+        "2026-11-29T07:00:00+01:00",
+        "2026-11-29 06:00:00Z",
+        "2026-11-29t06:00:00z",
+        "2026-11-29T06:00Z",
+        "2026-11-28T22:00:00-08:00",
+    ],
+)
+def test_two_spellings_of_one_instant_are_one_period(spelling: str) -> None:
+    """A timestamp is written in UTC."""
+    assert checked_period(spelling) == CANONICAL
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-11-29T06:00:00",  # whose six o'clock?
+        "2026-11-29T06:00:00.001Z",  # the clock's, not the schedule's
+        "2026-11-29T25:00:00Z",
+        "2026-02-30T06:00:00Z",
+        "2026-11-29Tgarbage",
+        "0001-01-01T00:00:00+23:00",  # before the first year, in UTC
+        "2026-11-29",
+        "",
+        "<aws.scheduler.scheduled-time>",
+        None,
+        1764396000,
+    ],
+)
+def test_a_time_that_is_not_nominal_is_refused(time: object) -> None:
+    """Two readings of a clock would be two periods."""
+    with pytest.raises(InputInvalidError, match=r"^CRONCE_SCHEDULED_TIME: .*2026-11-29T06:00:00Z"):
+        parse_scheduled_time(time, what="CRONCE_SCHEDULED_TIME")
+
+
+def test_a_timestamp_without_a_zone_is_no_period() -> None:
+    """It is not taken for UTC in silence."""
+    with pytest.raises(InputInvalidError):
+        checked_period("2026-11-29T06:00:00")
+
+
+def test_the_period_of_a_time_is_in_utc() -> None:
+    """The zone of the caller does not matter."""
+    assert period_of(SIX.astimezone(timezone(timedelta(hours=9)))) == CANONICAL
+
+
+def test_a_period_that_is_a_time_says_when() -> None:
+    """And any other does not."""
+    assert scheduled_time_of(CANONICAL) == SIX
+    assert scheduled_time_of("2026-11-29") is None

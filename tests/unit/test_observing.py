@@ -1,0 +1,201 @@
+"""What others do to a run: mark its owner dead, release it for a person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from cronce.protocol.observing import NotReleased, ReleaseRequest, mark_lost, mark_stopped, release
+from cronce.protocol.operations import Swap
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Event, Reason, Status
+from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run, slot
+from tests.support.scripted import World
+
+LATER = T0 + timedelta(hours=1)
+ASK = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", note="checked by hand")
+FORCED = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", force=True)
+FINAL = [Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.MISSED]
+
+
+@pytest.mark.parametrize(("past", "lost"), [(-TICK, False), (timedelta(0), False), (TICK, True)])
+def test_a_run_is_lost_just_after_lease_and_skew(past: timedelta, lost: bool) -> None:  # noqa: FBT001  # a column
+    """Not before, not at it; and it does not count against the retries."""
+    world = World(run(), now=LEASE_IS_OVER_AT + past)
+    standing = world.play(mark_lost(run()))
+    assert standing == world.run()
+    assert world.run().status is (Status.FAILED if lost else Status.RUNNING)
+    if lost:
+        assert (world.run().reason, world.run().failures) == (Reason.LEASE_LOST, 0)
+        assert (world.run().finished_at, world.run().lease_until) == (world.now, None)
+
+
+@pytest.mark.parametrize("standing", [run(lease_until=None), *(run(status=status) for status in FINAL)])
+def test_a_run_without_a_lease_and_a_final_one_are_never_lost(standing: RunRecord) -> None:
+    """Nothing is written."""
+    world = World(standing, now=LATER)
+    assert world.play(mark_lost(standing)) == standing
+    assert world.count(Swap) == 0
+
+
+def test_a_skewed_clock_marks_nothing() -> None:
+    """It cannot tell whether the lease is over."""
+    world = World(run(), now=LATER)
+    world.skew = timedelta(seconds=6)
+    assert world.play(mark_lost(run())) == run()
+    assert world.run() == run()
+
+
+@pytest.mark.parametrize(("lease", "bearable"), [(60, 5.0), (10, 2.5)])
+def test_a_short_lease_bears_less_skew(lease: int, bearable: float) -> None:
+    """Just at the limit a run is marked, just after it is not."""
+    dead = run(lease_until=T0 + timedelta(seconds=lease))
+    world = World(dead, now=LATER)
+    world.skew = timedelta(seconds=bearable) + TICK
+    assert world.play(mark_lost(dead)) == dead
+    world.skew = timedelta(seconds=bearable)
+    assert world.play(mark_lost(dead)) == world.run() != dead
+
+
+def test_a_run_that_does_not_say_when_its_lease_began_bears_the_usual_skew() -> None:
+    """A foreign writer's row with a lease."""
+    dead = run(heartbeat_at=None)
+    world = World(dead, now=LATER)
+    world.skew = timedelta(seconds=5)
+    assert world.play(mark_lost(dead)) == world.run() != dead
+
+
+def test_an_owner_that_renewed_meanwhile_lives() -> None:
+    """What stands is what counts."""
+    renewed = run().after(Event.RENEW)
+    assert World(renewed, now=LATER).play(mark_lost(run())) == renewed
+
+
+def test_a_lost_run_that_is_gone_is_gone() -> None:
+    """Nothing is written in its place."""
+    assert World(now=LATER).play(mark_lost(run())) is None
+
+
+def test_a_stopped_task_settles_its_run_and_frees_its_slot() -> None:
+    """With the exit code of the job's container."""
+    world = World(run(), slot(run()), now=LATER)
+    stopped = world.play(mark_stopped(JOB, PERIOD, owner="other", exit_code=137, error="OutOfMemory"))
+    assert stopped == world.run()
+    settled = world.run()
+    assert (settled.status, settled.reason, settled.failures) == (Status.FAILED, Reason.TASK_STOPPED, 0)
+    assert (settled.exit_code, settled.error, settled.lease_until) == (137, "OutOfMemory", None)
+    assert world.slot().period is None
+
+
+@pytest.mark.parametrize(
+    "standing",
+    [
+        run(owner="another task"),
+        run(attempt=2, token="third", owner="third"),
+        *(run(status=status) for status in FINAL),
+    ],
+)
+def test_late_and_foreign_events_change_nothing(standing: RunRecord) -> None:
+    """Another owner's run and a final state stay (E6)."""
+    world = World(standing)
+    assert world.play(mark_stopped(JOB, PERIOD, owner="other")) == standing
+    assert world.run() == standing
+
+
+def test_an_event_about_no_run_changes_nothing() -> None:
+    """The task never claimed."""
+    assert World().play(mark_stopped(JOB, PERIOD, owner="other")) is None
+
+
+def test_a_last_heartbeat_does_not_hide_that_the_task_stopped() -> None:
+    """The row moved between the look and the write: looked at again."""
+    world = World(run())
+    world.before(Swap, 1, lambda: world.put(run().after(Event.RENEW, checkpoint="7")))
+    world.play(mark_stopped(JOB, PERIOD, owner="other"))
+    assert (world.run().status, world.run().checkpoint) == (Status.FAILED, "7")
+
+
+RELEASED = {
+    "lost, as an observer saw it": run(status=Status.FAILED, reason=Reason.LEASE_LOST),
+    "task stopped": run(status=Status.FAILED, reason=Reason.TASK_STOPPED),
+    "its lease is over": run(),
+    "without a lease": run(lease_until=None),
+}
+
+
+@pytest.mark.parametrize("standing", RELEASED.values(), ids=RELEASED)
+def test_a_held_run_is_released_by_a_person(standing: RunRecord) -> None:
+    """Who did it and why is recorded, and its slot is free."""
+    world = World(standing, slot(standing), now=LATER)
+    assert world.play(release(ASK)) == world.run()
+    freed = world.run()
+    assert (freed.status, freed.reason, freed.lease_until) == (Status.FAILED, Reason.RELEASED, None)
+    assert (freed.actor, freed.note) == ("ada", "checked by hand")
+    assert freed.finished_at == (standing.finished_at or LATER)
+    assert world.slot().period is None
+
+
+NOT_RELEASED = {
+    "no run": (None, T0, NotReleased.NO_SUCH_RUN),
+    "alive": (run(), T0, NotReleased.STILL_RUNNING),
+    "alive, just before lease and skew": (run(), LEASE_IS_OVER_AT - TICK, NotReleased.STILL_RUNNING),
+    "alive, at the end of lease and skew": (run(), LEASE_IS_OVER_AT, NotReleased.STILL_RUNNING),
+    "done": (run(status=Status.SUCCEEDED), LATER, NotReleased.NOT_HELD),
+    "skipped": (run(status=Status.SKIPPED), LATER, NotReleased.NOT_HELD),
+    "missed": (run(status=Status.MISSED), LATER, NotReleased.NOT_HELD),
+    "failed by itself": (run(status=Status.FAILED, reason=Reason.ERROR), LATER, NotReleased.NOT_HELD),
+    "released already": (run(status=Status.FAILED, reason=Reason.RELEASED), LATER, NotReleased.NOT_HELD),
+}
+
+
+@pytest.mark.parametrize(("standing", "now", "why"), NOT_RELEASED.values(), ids=NOT_RELEASED)
+def test_a_run_that_is_not_held_is_not_released(standing: RunRecord | None, now: object, why: NotReleased) -> None:
+    """And nothing is written."""
+    world = World(*([standing] if standing else []))
+    world.now = now  # type: ignore[assignment]  # a table's column
+    assert world.play(release(ASK)) is why
+    assert world.count(Swap) == 0
+
+
+def test_just_after_lease_and_skew_a_run_is_released() -> None:
+    """The other side of the boundary."""
+    assert isinstance(World(run(), now=LEASE_IS_OVER_AT + TICK).play(release(ASK)), RunRecord)
+
+
+def test_a_person_may_take_a_run_from_a_living_owner() -> None:
+    """With force; the owner fails at its next heartbeat."""
+    world = World(run())
+    assert isinstance(world.play(release(FORCED)), RunRecord)
+
+
+def test_a_skewed_clock_releases_a_dead_run_only_by_force() -> None:
+    """It cannot tell whether the lease is over."""
+    world = World(run(), now=LATER)
+    world.skew = timedelta(minutes=10)
+    assert world.play(release(ASK)) is NotReleased.STILL_RUNNING
+    assert isinstance(world.play(release(FORCED)), RunRecord)
+
+
+def test_an_owner_that_wakes_up_in_time_is_not_released() -> None:
+    """The row moved between the look and the write: looked at again."""
+    world = World(run(), now=LATER)
+    world.before(Swap, 1, lambda: world.put(run().after(Event.RENEW, lease_until=LATER + timedelta(minutes=1))))
+    assert world.play(release(ASK)) is NotReleased.STILL_RUNNING
+
+
+@pytest.mark.parametrize("holder", [run(period="2026-11-28"), run(attempt=2), run(token="third"), None])
+def test_releasing_leaves_a_slot_of_others_alone(holder: RunRecord | None) -> None:
+    """Another period's, another attempt's, or a free one."""
+    others = slot(holder)
+    world = World(run(), others, now=LATER)
+    world.play(release(ASK))
+    assert world.slot() == others
+
+
+def test_a_release_whose_answer_was_lost_is_a_release() -> None:
+    """It is written once (L1)."""
+    world = World(run(), now=LATER)
+    world.lose_answer(1)
+    assert isinstance(world.play(release(ASK)), RunRecord)
+    assert world.run().version == 2

@@ -1,0 +1,100 @@
+"""The ledger's URL -> a store, or one clear line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cronce.errors import InputInvalidError
+from cronce.stores.dynamo import DynamoStore
+from cronce.stores.sqlite import SqliteStore
+from cronce.stores.urls import open_store
+
+MINUTE = timedelta(minutes=1)
+ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/runs"
+
+
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        ("dynamodb://runs?region=eu-west-1", "DynamoDB table runs in eu-west-1"),
+        ("dynamodb://my.runs_2-x?region=us-gov-west-1", "DynamoDB table my.runs_2-x in us-gov-west-1"),
+        ("dynamodb://runs", "DynamoDB table runs in the environment's Region"),
+        (
+            "dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:8000",
+            "DynamoDB table runs in eu-west-1 at http://127.0.0.1:8000",
+        ),
+        (f"dynamodb://{ARN}?region=eu-west-1", f"DynamoDB table {ARN} in eu-west-1"),
+        ("sqlite:///runs.db", "SQLite file runs.db"),
+        ("sqlite:////var/lib/runs.db", "SQLite file /var/lib/runs.db"),
+        ("sqlite:///my%20runs%23.db", "SQLite file my runs#.db"),
+    ],
+)
+def test_a_url_names_a_store(url: str, where: str) -> None:
+    """Nothing is connected or made yet."""
+    store = open_store(url, lease=MINUTE)
+    assert store.where == where
+    assert isinstance(store, DynamoStore if url.startswith("dynamodb") else SqliteStore)
+
+
+def test_opening_makes_no_file(tmp_path: Path) -> None:
+    """The first claim does."""
+    open_store(f"sqlite:///{tmp_path}/runs.db", lease=MINUTE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("lease", "timeout"), [(MINUTE, 3.0), (timedelta(seconds=24), 3.0), (timedelta(seconds=8), 1.0)]
+)
+@pytest.mark.parametrize("url", ["dynamodb://runs?region=eu-west-1", "sqlite:///runs.db"])
+def test_the_time_limits_follow_from_the_lease(url: str, lease: timedelta, timeout: float) -> None:
+    """Three tries fit in less than half of it (L16)."""
+    assert open_store(url, lease=lease).call_timeout == timedelta(seconds=timeout)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("", "CRONCE_LEDGER: '' is not usable; allowed: dynamodb://TABLE"),
+        (None, "None is not usable"),
+        (7, "7 is not usable"),
+        (b"sqlite:///runs.db", "is not usable"),
+        ("runs", "'runs' is not usable"),
+        ("postgres://host/db", "allowed: dynamodb://"),
+        ("dynamodb://", "table: '' is not usable"),
+        ("dynamodb://ab", "table: 'ab' is not usable; allowed: 3 to 255"),
+        ("dynamodb://a b c?region=eu-west-1", "table: 'a b c'"),
+        ("dynamodb://runs/x", "table: 'runs/x'"),
+        (f"dynamodb://{'x' * 256}", "table: "),
+        ("dynamodb://runs?region=", "region: '' is not usable; allowed: an AWS Region such as eu-west-1"),
+        ("dynamodb://runs?region=Frankfurt", "region: 'Frankfurt'"),
+        ("dynamodb://runs?region", "is not usable"),
+        ("dynamodb://runs?regoin=eu-west-1", "option: 'regoin' is not usable; allowed: region, endpoint"),
+        ("dynamodb://runs?region=eu-west-1&region=eu-west-2", "is not usable"),
+        ("dynamodb://runs?endpoint=localhost:8000", "endpoint: 'localhost:8000' .* such as http://localhost:8000"),
+        ("dynamodb://runs?endpoint=http://", "endpoint: "),
+        ("dynamodb://runs#x", "is not usable"),
+        ("dynamodb://[::1", "is not usable"),
+        ("dynamodb://runs\n", "is not usable"),
+        ("sqlite://runs.db", "is not usable; allowed: .*sqlite:///PATH"),
+        ("sqlite:///", "is not usable"),
+        ("sqlite:", "is not usable"),
+        ("sqlite:///runs.db?mode=ro", "is not usable"),
+        ("sqlite://host/runs.db", "is not usable"),
+        ("sqlite:///runs\0.db", "is not usable"),
+        ("sqlite:///runs%00.db", "is not usable"),
+        ("sqlite:///runs\ud800.db", "is not usable"),
+        ("dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:99999", "endpoint: "),
+        ("dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:port", "endpoint: "),
+    ],
+)
+def test_a_bad_url_is_one_clear_line(url: object, says: str) -> None:
+    """It names the part that is wrong, and what would be right."""
+    with pytest.raises(InputInvalidError, match=says) as refused:
+        open_store(url, lease=MINUTE, what="CRONCE_LEDGER")
+    message = str(refused.value)
+    assert message.startswith("CRONCE_LEDGER")
+    assert "\n" not in message
+    assert "\0" not in message
