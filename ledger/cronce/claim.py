@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Literal, Self
@@ -19,6 +18,7 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.protocol.states import Event, Reason
 from cronce.reporting import report
+from cronce.values import value_class
 
 _EXPLANATIONS = {
     RefusalReason.ALREADY_SUCCEEDED: "already done",
@@ -34,7 +34,7 @@ _EXPLANATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Refusal:
     """Why the work must not start here. A value, not an error, and falsy.
 

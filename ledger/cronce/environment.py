@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cronce.errors import InputInvalidError, InputMissingError
 from cronce.names import checked_job, checked_period, parse_scheduled_time, period_of, scheduled_time_of
 from cronce.policy import Policy
 from cronce.protocol.states import Trigger
+from cronce.values import replace, value_class
 
 LEDGER = "CRONCE_LEDGER"
 """URL of the ledger."""
@@ -34,7 +34,7 @@ CHECKPOINT_SOCKET = "CRONCE_CHECKPOINT_SOCKET"
 """Where `cronce checkpoint` reaches the `cronce exec` around it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class TaskSettings:
     """What the environment says; each part may be absent and given otherwise."""
 
@@ -42,7 +42,7 @@ class TaskSettings:
     job: str | None = None
     period: str | None = None
     scheduled_at: datetime | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = Policy()  # a value, shared as it is
     trigger: Trigger = Trigger.SCHEDULE
 
     @classmethod

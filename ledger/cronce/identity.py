@@ -7,9 +7,10 @@ import os
 import re
 import threading
 from contextlib import closing
-from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
+
+from cronce.http import HttpConnection, connect
 
 METADATA_URI = "ECS_CONTAINER_METADATA_URI_V4"
 """Set by ECS in every container (ECS Developer Guide, "Task metadata endpoint version 4")."""
@@ -55,13 +56,14 @@ def stop_ecs_task(owner: str, reason: str) -> None:
 
 
 def _ask_metadata(uri: str, answer: list[str]) -> None:
-    """Put the task's ARN into `answer`. Plain `http.client`: it knows no proxies."""
+    """Put the task's ARN into `answer`; proxies are not asked."""
     try:
         parts = urlsplit(uri)
-        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=_LONGEST_WAIT)) as connection:
-            connection.request("GET", f"{parts.path}/task")
-            arn = json.loads(connection.getresponse().read(1_000_000))["TaskARN"]
-    except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
+        with closing(
+            HttpConnection(connect(parts.hostname or "", parts.port or 80, timeout=_LONGEST_WAIT))
+        ) as endpoint:
+            arn = json.loads(endpoint.exchange("GET", f"{parts.path}/task", {"Host": parts.netloc}).body)["TaskARN"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return
     if isinstance(arn, str) and _TASK_ARN.fullmatch(arn):
         answer.append(arn)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
 from datetime import timedelta
 from enum import StrEnum
 
 from cronce.durations import format_duration, parse_duration
 from cronce.errors import InputInvalidError
+from cronce.values import field_names, value_class
 
 _ONE_SECOND = timedelta(seconds=1)
 
@@ -43,7 +43,7 @@ class CatchUp(StrEnum):
     ALL = "ALL"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Policy:
     """How a job treats overlaps, lateness, failures and crashes.
 
@@ -99,7 +99,7 @@ class Policy:
         Raises:
             InputInvalidError: A field is unknown or not usable; the error names it.
         """
-        known = [field.name for field in fields(cls)]
+        known = field_names(cls)
         for name in given:
             if name not in known:
                 raise InputInvalidError(f"{what} field", name, ", ".join(known))
@@ -113,7 +113,7 @@ class Policy:
     def to_fields(self) -> dict[str, object]:
         """The fields that `from_fields` reads back as this policy; defaults are left out."""
         default = Policy()
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in field_names(Policy)}
         changed = {name: value for name, value in values.items() if value != getattr(default, name)}
         return {n: format_duration(v) if isinstance(v, timedelta) else v for n, v in changed.items()}
 

@@ -16,12 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from cronce.claim import Claim
 from cronce.protocol.states import Reason
 from cronce.signals import STOPPING, SignalQueue
+from cronce.values import value_class
 
 _PR_SET_PDEATHSIG = 1
 _BETWEEN_KILLS = 1.0
@@ -40,7 +40,7 @@ class Ending(Enum):
 _ENDINGS = {Reason.REPLACED: Ending.REPLACED, Reason.ACTIVE_DEADLINE: Ending.DEADLINE}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Ended:
     """How the command ended; `code` is its exit code, or 128 plus the number of its signal."""
 

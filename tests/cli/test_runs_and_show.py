@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from cronce.cli import commands
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.protocol.states import Reason, Status
 from cronce.stores.codec import encode, encode_time
+from cronce.values import field_names
 from tests.cli.conftest import LedgerFile, Said, now, without_colour
 from tests.support.builders import JOB, run
 
@@ -78,7 +78,7 @@ def test_the_document_has_every_attribute_of_the_table(ledger_file: LedgerFile, 
     assert (document["job"], document["before"]) == (JOB, None)
     newest, *others = document["runs"]
     assert newest["expires_at"] == encode_time(expires_at)
-    names = {field.name for field in fields(RunRecord)} - {"extra"} | {"key"}
+    names = set(field_names(RunRecord)) - {"extra"} | {"key"}
     for shown, stored in zip(others, reversed(runs), strict=True):
         assert set(shown) == names
         without_nulls = {name: value for name, value in shown.items() if value is not None and name != "attempts"}

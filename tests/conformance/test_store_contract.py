@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from cronce.protocol.operations import Swapped
 from cronce.protocol.records import PastAttempt, RunRecord, SlotRecord
 from cronce.protocol.states import Event, Status, Trigger
 from cronce.stores.sqlite import SqliteStore
+from cronce.values import replace
 from tests.conformance.stores import ATOMIC_STORES, DYNAMO_STORES, STORES, TABLE, Lab
 from tests.support.builders import PERIOD, T0
 from tests.support.builders import run as any_run

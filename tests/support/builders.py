@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +10,7 @@ from cronce.protocol.holding import Held
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest
 from cronce.protocol.states import Status
+from cronce.values import field_names
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When the tests' day begins."""
@@ -49,13 +49,13 @@ def slot(holder: RunRecord | None = None, **changes: object) -> SlotRecord:
     """The job's slot, held by a run or free."""
     free = SlotRecord(job=JOB, version=1, fence=3)
     taken = free if holder is None else free.taken_by(holder, at=T0)
-    values: dict[str, Any] = {field.name: getattr(taken, field.name) for field in fields(taken)}
+    values: dict[str, Any] = {name: getattr(taken, name) for name in field_names(type(taken))}
     return SlotRecord(**values | changes)
 
 
 def request(*, policy: Policy | None = None, **changes: object) -> ClaimRequest:
     """The wish of an owner called `me` for the default run; other changes than the request's are the policy's."""
-    names = {field.name for field in fields(ClaimRequest)}
+    names = set(field_names(ClaimRequest))
     of_policy: dict[str, Any] = {name: value for name, value in changes.items() if name not in names}
     default: dict[str, Any] = {
         "job": JOB,

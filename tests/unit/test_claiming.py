@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from cronce.protocol.operations import Get, Now, Swap
 from cronce.protocol.records import KEPT_ATTEMPTS, PastAttempt, RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, RefusalReason, Refused, Skewed
 from cronce.protocol.states import Reason, Status, Trigger
+from cronce.values import replace
 from tests.support.builders import LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 

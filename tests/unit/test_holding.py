@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,6 +10,7 @@ from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, rene
 from cronce.protocol.operations import Swap
 from cronce.protocol.records import RunRecord
 from cronce.protocol.states import Event, Reason, Status
+from cronce.values import replace
 from tests.support.builders import LEASE, T0, TICK, held, run, slot
 from tests.support.scripted import World
 

@@ -165,7 +165,16 @@ def test_a_bad_address_is_no_error(uri: str, monkeypatch: pytest.MonkeyPatch) ->
     assert identity_at(uri, monkeypatch) == HOST_AND_PID
 
 
-@pytest.mark.parametrize("owner", [HOST_AND_PID, "", "other", ARN + "\n", "arn:aws:ecs:eu-west-1:1:task/x"])
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param(HOST_AND_PID, id="host and pid"),
+        "",
+        "other",
+        pytest.param(ARN + "\n", id="a line break"),
+        "arn:aws:ecs:eu-west-1:1:task/x",
+    ],
+)
 def test_an_owner_that_is_no_task_is_not_stopped(owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No client is made for it."""
     monkeypatch.setattr("botocore.session.get_session", lambda: pytest.fail("a client was made"))

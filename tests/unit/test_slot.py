@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import RefusalReason, Refused
 from cronce.protocol.slot import take_slot
 from cronce.protocol.states import Event, Reason, Status
+from cronce.values import replace
 from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, T0, TICK, held, request, run, slot
 from tests.support.scripted import World
 

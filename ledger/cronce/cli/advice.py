@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
@@ -12,9 +11,10 @@ from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW
 from cronce.protocol.states import Reason, Status
+from cronce.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Step:
     """One thing to do; `command` is a line for a shell, None where there is nothing to type."""
 
@@ -22,7 +22,7 @@ class Step:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Advice:
     """What the state means, and the steps that are open."""
 
@@ -30,7 +30,7 @@ class Advice:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Commands:
     """The lines to type about one run.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import Any
 
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
+from cronce.values import field_names
 
 
 def run_document(run: RunRecord) -> dict[str, Any]:
@@ -16,10 +16,8 @@ def run_document(run: RunRecord) -> dict[str, Any]:
     So `expires_at` is a time too, although the table has it in epoch seconds for DynamoDB.
     """
     item = encode(run)
-    document = dict.fromkeys(field.name for field in fields(run) if field.name != "extra") | item
-    document["attempts"] = [
-        dict.fromkeys(field.name for field in fields(PastAttempt)) | past for past in item["attempts"]
-    ]
+    document = dict.fromkeys(name for name in field_names(RunRecord) if name != "extra") | item
+    document["attempts"] = [dict.fromkeys(field_names(PastAttempt)) | past for past in item["attempts"]]
     if run.expires_at is not None:
         document["expires_at"] = encode_time(run.expires_at)
     return document

@@ -38,7 +38,8 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         usage="cronce exec [options] -- COMMAND [ARGUMENT ...]",
         description="Run COMMAND once per job and period across the whole fleet.",
         epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        # With a width of its own it does not load shutil to ask the terminal.
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=100),
         allow_abbrev=False,
     )
     what = parser.add_argument_group("which run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from cronce.checkpoints import CheckpointServer
 from cronce.claim import Claim, Refusal
@@ -29,6 +29,9 @@ from cronce.protocol.states import Reason
 from cronce.reporting import report
 from cronce.signals import SignalQueue
 from cronce.supervise import Child, Ended, Ending, supervise
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 _POLICY_OPTIONS = (
     "concurrency_policy",

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
@@ -17,6 +16,7 @@ from cronce.protocol.records import KEPT_ATTEMPTS, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.slot import take_slot
 from cronce.protocol.states import TRANSITIONS, Event, Reason, Status
+from cronce.values import value_class
 
 
 def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
@@ -32,14 +32,14 @@ def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
     return (yield from _still_trusted(taken))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Begin:
     """Write this RUNNING record; the attempt is then the claimant's."""
 
     record: RunRecord
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Settle:
     """Write this final record, then refuse."""
 
@@ -47,7 +47,7 @@ class Settle:
     reason: RefusalReason
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Mine:
     """The run is the claimant's already: an answer was lost."""
 

@@ -8,7 +8,6 @@ longer mine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeGuard
 
@@ -16,11 +15,12 @@ from cronce.errors import LedgerUnavailableError
 from cronce.protocol.operations import Steps, read_clock, swap
 from cronce.protocol.records import RunRecord, SlotRecord, lease_end
 from cronce.protocol.states import Event, Reason, Status
+from cronce.values import replace, value_class
 
 Change = Callable[[RunRecord, datetime], RunRecord]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Held:
     """A held attempt.
 
@@ -51,7 +51,7 @@ class Held:
         return self.slot.fence if self.slot else self.run.attempt
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Lost:
     """The run is no longer the caller's; `record` is what stands."""
 
@@ -66,7 +66,7 @@ class Lost:
         return f"it is now attempt {self.record.attempt}, {state}, of {self.record.owner}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Outcome:
     """How an attempt ended.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, rea
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, bearable_skew
 from cronce.protocol.states import Event, Reason, Status
+from cronce.values import value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 """Failures in which nobody can say how far the work got; `on_lost` decides what follows."""
@@ -24,7 +24,7 @@ class NotReleased(StrEnum):
     NOT_HELD = "NOT_HELD"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class ReleaseRequest:
     """A person's wish to free a run.
 

@@ -9,14 +9,14 @@ over every interleaving. A question that cannot be answered is thrown in as
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Swap:
     """Write the whole record if what stands is `expected`; answered with `Swapped`."""
 
@@ -24,7 +24,7 @@ class Swap:
     expected: Record | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Get:
     """Read one row, strongly consistent; answered with the record or None."""
 
@@ -32,24 +32,24 @@ class Get:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Now:
     """What time it is; answered with an aware datetime of whole milliseconds that never runs back."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Skew:
     """How far this host's clock is from the store's, by its last answer; a timedelta, 0 if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Sleep:
     """Wait that long, or until this process is asked to stop; answered with `Woke`."""
 
     for_: timedelta
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StopTask:
     """Ask the platform to stop the owner's task, if it is one; answered with None, done or not."""
 
@@ -64,7 +64,7 @@ Steps = Generator[Operation, Any, T]
 """An operation of the ledger: yields questions, returns a T."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Swapped:
     """The answer to a swap.
 
@@ -77,7 +77,7 @@ class Swapped:
     stands: Record | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Woke:
     """The answer to a sleep."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
 from cronce.protocol.states import TRANSITIONS, Event, Status, Trigger
+from cronce.values import replace, value_class
 
 SCHEMA = 1
 """The layout written into every row. A row with a higher number is left alone."""
@@ -15,11 +15,14 @@ SCHEMA = 1
 SLOT_KEY = "slot"
 RUN_PREFIX = "run#"
 
+NOTHING: Mapping[str, Any] = {}
+"""Shared by all rows without unknown attributes, and never changed."""
+
 KEPT_ATTEMPTS = 10
 """How many earlier attempts a run remembers; older ones are forgotten first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class PastAttempt:
     """How an earlier attempt of a run ended."""
 
@@ -34,7 +37,7 @@ class PastAttempt:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class RunRecord:
     """One (job, period). Field names are the attribute names in the table.
 
@@ -82,7 +85,7 @@ class RunRecord:
     attempts: tuple[PastAttempt, ...] = ()
     expires_at: datetime | None = None
     schema: int = SCHEMA
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = NOTHING
 
     @property
     def key(self) -> str:
@@ -122,7 +125,7 @@ class RunRecord:
         return self.attempt == attempt and self.token == token
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class SlotRecord:
     """Which run holds the job now; free if `period` is None.
 
@@ -142,7 +145,7 @@ class SlotRecord:
     owner: str | None = None
     claimed_at: datetime | None = None
     schema: int = SCHEMA
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = NOTHING
 
     @property
     def key(self) -> str:

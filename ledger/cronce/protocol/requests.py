@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.policy import Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.states import Trigger
+from cronce.values import value_class
 
 MAX_CLOCK_SKEW = timedelta(seconds=5)
 """How far two hosts' clocks may be apart: so long after its end a lease still counts."""
@@ -43,7 +43,7 @@ class RefusalReason(StrEnum):
     LEASE_LOST = "LEASE_LOST"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class ClaimRequest:
     """One claimant's wish for one run.
 
@@ -84,7 +84,7 @@ class ClaimRequest:
         return self.policy.suspend and not self.trigger.by_person
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Refused:
     """No claim, and why; `record` is the run as it stands."""
 
@@ -92,7 +92,7 @@ class Refused:
     record: RunRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Skewed:
     """No claim: the store's clock and this host's are further apart than leases can bear."""
 

@@ -7,7 +7,6 @@ slot is taken: if it only slept, it fails at its next heartbeat.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
@@ -18,6 +17,7 @@ from cronce.protocol.operations import Steps, StopTask, get_run, get_slot, read_
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
 from cronce.protocol.states import Event, Reason, Status
+from cronce.values import replace
 
 _SLOWEST_POLL = timedelta(seconds=2)
 

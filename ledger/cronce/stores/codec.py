@@ -8,7 +8,6 @@ out. A person can read it in the console.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +23,7 @@ from cronce.protocol.records import (
     whole_milliseconds,
 )
 from cronce.protocol.states import Status, Trigger
+from cronce.values import field_names
 
 Item = dict[str, Any]
 
@@ -81,8 +81,8 @@ def decode(item: Mapping[str, Any]) -> Record:
 
 
 _WRITTEN: dict[type, frozenset[str]] = {
-    RunRecord: frozenset(f.name for f in fields(RunRecord)) - {"extra"},
-    SlotRecord: frozenset(f.name for f in fields(SlotRecord)) - {"extra"},
+    RunRecord: frozenset(field_names(RunRecord)) - {"extra"},
+    SlotRecord: frozenset(field_names(SlotRecord)) - {"extra"},
 }
 _NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "schema"})
 
@@ -98,12 +98,12 @@ def _encode_value(name: str, value: Any) -> Any:
 
 
 def _encode_attempt(past: PastAttempt) -> Item:
-    values = ((f.name, getattr(past, f.name)) for f in fields(past))
+    values = ((name, getattr(past, name)) for name in field_names(PastAttempt))
     return {name: _encode_value(name, value) for name, value in values if value is not None}
 
 
 def _decode_attempt(item: Mapping[str, Any]) -> PastAttempt:
-    return PastAttempt(**{f.name: _decode_value(f.name, item[f.name]) for f in fields(PastAttempt) if f.name in item})
+    return PastAttempt(**{name: _decode_value(name, item[name]) for name in field_names(PastAttempt) if name in item})
 
 
 def _decode_value(name: str, value: Any) -> Any:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import Record, RunRecord
+from cronce.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Page:
     """Some runs of a job, newest period first.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cronce.stores.codec import Item
+from cronce.values import value_class
 
 if TYPE_CHECKING:
     from cronce.protocol.records import Record
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Attributes = dict[str, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Verbatim:
     """An attribute of a kind that cronce never writes, or a number that is not an integer, as it came."""
 

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPConnection, HTTPException
 
+from cronce.http import HttpConnection, connect
 from cronce.stores.dynamo.sigv4 import Credentials
 from cronce.stores.dynamo.transport import NoAnswerError
 
@@ -58,7 +58,7 @@ class TaskCredentials:
             if self._credentials is None or now >= self._expires_at - _REFRESH_BEFORE:
                 try:
                     self._credentials, self._expires_at = self._fetch()
-                except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
+                except (OSError, ValueError, KeyError, TypeError) as error:
                     if self._credentials is None or now >= self._expires_at:
                         raise _unavailable(f"{type(error).__name__}: {error}") from error
             if now >= self._expires_at:
@@ -66,9 +66,9 @@ class TaskCredentials:
             return self._credentials
 
     def _fetch(self) -> tuple[Credentials, datetime]:
-        with closing(HTTPConnection(self._endpoint, timeout=_TIMEOUT)) as connection:
-            connection.request("GET", self._path)
-            answer = json.loads(connection.getresponse().read())
+        host, _, port = self._endpoint.partition(":")
+        with closing(HttpConnection(connect(host, int(port or 80), timeout=_TIMEOUT))) as connection:
+            answer = json.loads(connection.exchange("GET", self._path, {"Host": self._endpoint}).body)
         credentials = Credentials(
             access_key=answer["AccessKeyId"], secret_key=answer["SecretAccessKey"], token=answer["Token"]
         )

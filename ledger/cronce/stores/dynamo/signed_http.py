@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
 from typing import Any
 from urllib.parse import urlsplit
 
+from cronce.http import HttpConnection, Response, connect, parse_date
 from cronce.stores.dynamo.credentials import CredentialsSource, plain_source
 from cronce.stores.dynamo.sigv4 import signed
 from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
@@ -36,8 +36,6 @@ _NOT_PLAIN = (
 _COMMERCIAL = re.compile(r"(?:us|eu|ap|sa|ca|me|af|il|mx)(?:-gov)?-[a-z]+-[0-9]")
 """Regions whose endpoints end in amazonaws.com (AWS General Reference, "DynamoDB endpoints")."""
 
-_CLOSED_BY_PEER = (RemoteDisconnected, BrokenPipeError, ConnectionResetError)
-
 
 class SignedHttp:
     """Sends requests over HTTP/1.1, signed; see `Transport`."""
@@ -56,7 +54,7 @@ class SignedHttp:
         self._region = region
         self._credentials = credentials
         self._call_timeout = call_timeout
-        self._idle: deque[HTTPConnection] = deque()
+        self._idle: deque[HttpConnection] = deque()
 
     @classmethod
     def for_environment(
@@ -95,17 +93,17 @@ class SignedHttp:
             headers, body, self._credentials(), region=self._region, service="dynamodb", at=datetime.now(UTC)
         )
         try:
-            status, date, data = self._exchange(headers | {"User-Agent": "cronce"}, body)
-            answer = json.loads(data)
-            at = parsedate_to_datetime(date) if date else None
-        except (OSError, HTTPException, ValueError) as error:
+            response = self._exchange(headers | {"User-Agent": "cronce"}, body)
+            answer = json.loads(response.body)
+        except (OSError, ValueError) as error:
             raise NoAnswerError(type(error).__name__, str(error), transient=not _is_about_trust(error)) from error
-        if status == 200:
+        at = parse_date(response.headers.get("date"))
+        if response.status == 200:
             return Answer(answer, at)
         raise ServiceError(
             str(answer.get("__type", "")).rpartition("#")[2],
             str(answer.get("message") or answer.get("Message") or ""),
-            status=status,
+            status=response.status,
             item=answer.get("Item"),
             at=at,
         )
@@ -115,42 +113,41 @@ class SignedHttp:
         while self._idle:
             self._idle.pop().close()
 
-    def _exchange(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
-        """Status, date and data of the answer.
+    def _exchange(self, headers: Mapping[str, str], body: bytes) -> Response:
+        """Send the request and give its answer.
 
         A connection that was idle may have been closed by the peer: the request is then sent once
         more on a new one. It may have arrived the first time; the protocol's tokens bear that.
         """
-        with suppress(IndexError, *_CLOSED_BY_PEER):
-            return self._round_trip(self._idle.pop(), headers, body)
-        return self._round_trip(self._connect(), headers, body)
+        with suppress(IndexError, BrokenPipeError, ConnectionResetError):
+            return self._post(self._idle.pop(), headers, body)
+        return self._post(self._connect(), headers, body)
 
-    def _round_trip(
-        self, connection: HTTPConnection, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, str | None, bytes]:
-        """One request and its answer; the connection is idle afterwards, or closed if that failed."""
+    def _post(self, connection: HttpConnection, headers: Mapping[str, str], body: bytes) -> Response:
+        """One request and its answer; the connection is idle afterwards, or closed."""
         try:
-            connection.request("POST", "/", body, dict(headers))
-            response: HTTPResponse = connection.getresponse()
-            answer = response.status, response.headers.get("Date"), response.read()
+            response = connection.exchange("POST", "/", headers, body)
         except BaseException:
             connection.close()
             raise
-        self._idle.append(connection)
-        return answer
+        if connection.reusable:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return response
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self) -> HttpConnection:
         seconds = self._call_timeout.total_seconds()
-        host, port = self._url.hostname or "", self._url.port
-        if self._url.scheme == "https":
+        secure = self._url.scheme == "https"
+        host, port = self._url.hostname or "", self._url.port or (443 if secure else 80)
+        if secure:
             from cronce.stores.dynamo.tls import connect_tls  # noqa: PLC0415  # loads OpenSSL
 
-            connection: HTTPConnection = connect_tls(host, port, timeout=seconds / 3)
+            connection: socket.socket = connect_tls(host, port, timeout=seconds / 3)
         else:
-            connection = HTTPConnection(host, port, timeout=seconds / 3)
-            connection.connect()
-        connection.sock.settimeout(seconds * 2 / 3)
-        return connection
+            connection = connect(host, port, timeout=seconds / 3)
+        connection.settimeout(seconds * 2 / 3)
+        return HttpConnection(connection)
 
 
 def _files(environ: Mapping[str, str]) -> tuple[str, str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from cronce.values import value_class
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value_class(kw_only=True)
 class Credentials:
     """Keys to sign with; `token` belongs to temporary ones."""
 

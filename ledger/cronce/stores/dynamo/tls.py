@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import ssl
-from http.client import HTTPSConnection
-from pathlib import Path
 
-_AMAZON_ROOTS = Path(__file__).with_name("amazon_roots.pem")
+from cronce.http import connect
+
+_AMAZON_ROOTS = os.path.join(os.path.dirname(__file__), "amazon_roots.pem")  # noqa: PTH118, PTH120  # no pathlib
 """Amazon Root CA 1 to 4 and Starfield Services Root CA G2 (amazontrust.com/repository)."""
 
 
-def connect_tls(host: str, port: int | None, *, timeout: float) -> HTTPSConnection:
+def connect_tls(host: str, port: int, *, timeout: float) -> ssl.SSLSocket:
     """An open connection whose certificate was verified.
 
     Where another authority signed it (a Region of another partition, an inspecting gateway), the
@@ -21,18 +21,17 @@ def connect_tls(host: str, port: int | None, *, timeout: float) -> HTTPSConnecti
         OSError: It could not be opened; `ssl.SSLCertVerificationError` if nobody vouches for it.
     """
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
-        return _opened(host, port, timeout, ssl.create_default_context(cafile=bundle))
+        return _secured(host, port, timeout, ssl.create_default_context(cafile=bundle))
     try:
-        return _opened(host, port, timeout, ssl.create_default_context(cafile=str(_AMAZON_ROOTS)))
+        return _secured(host, port, timeout, ssl.create_default_context(cafile=_AMAZON_ROOTS))
     except ssl.SSLCertVerificationError:
-        return _opened(host, port, timeout, ssl.create_default_context())
+        return _secured(host, port, timeout, ssl.create_default_context())
 
 
-def _opened(host: str, port: int | None, timeout: float, context: ssl.SSLContext) -> HTTPSConnection:
-    connection = HTTPSConnection(host, port, timeout=timeout, context=context)
+def _secured(host: str, port: int, timeout: float, context: ssl.SSLContext) -> ssl.SSLSocket:
+    connection = connect(host, port, timeout=timeout)
     try:
-        connection.connect()
+        return context.wrap_socket(connection, server_hostname=host)
     except BaseException:
         connection.close()
         raise
-    return connection

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from cronce.values import value_class
 
-@dataclass(frozen=True, slots=True)
+
+@value_class
 class Answer:
     """A good answer.
 

@@ -1,0 +1,115 @@
+"""The small HTTP client, against bytes as a server may send them."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from cronce.http import AnswerGarbledError, HttpConnection, Response, parse_date
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def exchange(answer: bytes, *, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[Response, bytes]:
+    """The response that the client makes of the bytes, and the request that it sent."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(5)
+    with theirs, closing(HttpConnection(ours)) as connection:
+        theirs.sendall(answer)
+        theirs.shutdown(socket.SHUT_WR)
+        response = connection.exchange("POST", "/", headers or {"Host": "a"}, body)
+        return response, theirs.recv(65536)
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", b"ok"),
+        (b"HTTP/1.1 200\r\ncontent-length:2\r\n\r\nokay", b"ok"),
+        (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", b""),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n3;x=y\r\nay!\r\n0\r\nTrailer: x\r\n\r\n",
+            b"okay!",
+        ),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", b"ok"),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", b"until the end"),
+    ],
+)
+def test_an_answer_is_read_to_its_end(answer: bytes, body: bytes) -> None:
+    """By length, by chunks, after an interim answer, or until the peer closes."""
+    response, _ = exchange(answer)
+    assert (response.status, response.body) == (200, body)
+
+
+def test_a_request_is_one_piece() -> None:
+    """Head and body in one packet, with the length of the body."""
+    _, request = exchange(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", body=b"{}", headers={"Host": "a", "X-B": "c"}
+    )
+    assert request == b"POST / HTTP/1.1\r\nHost: a\r\nX-B: c\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1\r\n\r\n",
+        b"HTTP/1.1 200 OK",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+        CHUNKED + b"zz\r\n",
+        CHUNKED + b"5\r\nok",
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 101 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70000 + b"\r\n\r\n",
+    ],
+)
+def test_what_is_no_answer_is_garbled(answer: bytes) -> None:
+    """Never a half answer, and never more memory than an answer can need."""
+    with pytest.raises(AnswerGarbledError):
+        exchange(answer)
+
+
+def test_a_peer_that_closed_is_told_apart_from_one_that_garbles() -> None:
+    """Then the request may go out again on a new connection."""
+    with pytest.raises(ConnectionResetError):
+        exchange(b"")
+
+
+@pytest.mark.parametrize("text", ["a\r\nX-Admin: yes", "a\nb", "a\x00"])
+def test_a_header_cannot_smuggle_another(text: str) -> None:
+    """A session token with a line break in it, for instance."""
+    with pytest.raises(ValueError, match="not printable"):
+        exchange(b"", headers={"X-Amz-Security-Token": text})
+
+
+@pytest.mark.parametrize(("header", "reusable"), [(b"", True), (b"Connection: Close\r\n", False)])
+def test_a_connection_that_closes_is_not_used_again(header: bytes, *, reusable: bool) -> None:
+    """Because the peer says so."""
+    ours, theirs = socket.socketpair()
+    with theirs, closing(HttpConnection(ours)) as connection:
+        theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + header + b"\r\n")
+        connection.exchange("GET", "/", {})
+        assert connection.reusable is reusable
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("Sun, 29 Nov 2026 06:00:00 GMT", datetime(2026, 11, 29, 6, tzinfo=UTC)),
+        ("Sun, 29 Nov 2026 06:00:00 CET", None),
+        ("Sun, 31 Nov 2026 06:00:00 GMT", None),
+        ("Sun, 29 Nov 2026 06:00 GMT", None),
+        ("yesterday", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_date_is_read_or_ignored(text: str | None, at: datetime | None) -> None:
+    """The one form that HTTP servers send (RFC 9110, section 5.6.7)."""
+    assert parse_date(text) == at
