@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/names.py,ledger/cronce/durations.py,ledger/cronce/policy.py
 
-.PHONY: help venv demo test test-slow lint format typecheck coverage clean
+.PHONY: help venv demo test test-slow e2e lint format typecheck coverage clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: venv ## Run the tests (a few minutes)
 
 test-slow: venv ## Run the tests that take minutes each: full races, every zone, the whole demo
 	python -m pytest -m slow $(ARGS)
+
+e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux)
+	python -m tests.e2e $(ARGS)
 
 lint: venv ## Check style and formatting
 	ruff check .

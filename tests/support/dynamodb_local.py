@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.support.lanes import LaneUnavailableError
+from tests.support.tied import TIED_TO_STARTER
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -30,10 +31,6 @@ OLDEST_JAVA = 17
 _START_TIMEOUT = 60.0
 _STOP_TIMEOUT = 10.0
 _STARTS = 3
-
-# The server must not outlive whoever started it, even one that was killed: a shell waits for the end of the
-# pipe that only the starter holds, then ends the server. `exec` makes the server the process that was started.
-_TIED_TO_STARTER = """exec 3<&0; (read -r _ <&3; kill $$ 2>/dev/null) & exec "$@" 3<&- </dev/null"""
 
 
 class DynamoDbLocal:
@@ -81,7 +78,7 @@ class DynamoDbLocal:
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self._port)]
         java = [str(self._java), "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar", *options]
         return subprocess.Popen(
-            ["/bin/sh", "-c", _TIED_TO_STARTER, "sh", *java],
+            [*TIED_TO_STARTER, *java],
             cwd=self._home,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

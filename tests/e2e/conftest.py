@@ -1,0 +1,67 @@
+"""The lane `docker`: one engine, one emulated AWS and one deployed stack for all scenarios.
+
+It takes minutes and starts a container engine, so it runs only when asked for: `make e2e`, or a path below
+`tests/e2e` given to pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e import images
+from tests.e2e.emulator import ADDRESS, Emulator
+from tests.e2e.engine import Engine, prepare
+from tests.e2e.names import IMAGE, STACK
+from tests.e2e.steps import steps_taken
+from tests.e2e.world import World
+from tests.support.lane_plugin import LanePlugin
+from tests.support.lanes import Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(trylast=True)  # after the environment of all tests is set
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the lane; the fixture `docker` puts a test into it."""
+    os.environ["NO_PROXY"] += f",{ADDRESS}"
+    config.pluginmanager.register(LanePlugin((Lane(name="docker", prepare=prepare),)), "lane-docker")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the scenarios alone unless a path here was asked for."""
+    asked_for = any(_HERE in (path := Path(given.split("::")[0]).resolve(), *path.parents) for given in config.args)
+    return None if asked_for or _HERE not in collection_path.parents else True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how long each step took."""
+    for what, seconds in steps_taken():
+        terminalreporter.write_line(f"{seconds:8.1f} s  {what}")
+
+
+@pytest.fixture(scope="session")
+def docker() -> Iterator[Engine]:
+    """A Docker engine with the images."""
+    with Engine() as engine:
+        images.build_base(engine)
+        images.build_emulator(engine)
+        images.build_digest(engine)
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def world(docker: Engine) -> Iterator[World]:
+    """The deployed stack in the emulated AWS."""
+    with Emulator(docker) as aws:
+        app = f"{sys.executable} -m tests.e2e.stack"
+        outputs = aws.deploy(STACK, app=app, env={IMAGE: images.DIGEST})
+        with World(aws, docker, outputs) as world:
+            yield world

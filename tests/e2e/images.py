@@ -1,0 +1,108 @@
+"""The container images, made without a registry: Debian from its packages, Python packages as wheels from PyPI."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.e2e.steps import CACHE, ROOT, run, step
+
+if TYPE_CHECKING:
+    from tests.e2e.engine import Engine
+
+BASE = "cronce-e2e/base:bookworm"
+EMULATOR = "cronce-e2e/emulator:latest"
+DIGEST = "cronce-e2e/digest:latest"
+_DIGEST_BASE = "cronce-e2e/digest-base:latest"
+
+_SUITE, _SUITE_PYTHON = "bookworm", "3.11"
+_PACKAGES = "python3,python3-venv,ca-certificates"
+_NOT_NEEDED = (
+    "./var/cache/apt/",
+    "./var/lib/apt/lists/",
+    "./usr/share/doc/",
+    "./usr/share/man/",
+    "./usr/share/locale/",
+)
+
+_HERE = Path(__file__).parent
+_EXAMPLE = ROOT / "examples" / "digest"
+
+
+def build_base(engine: Engine) -> None:
+    """The engine has a Debian with Python."""
+    if engine.docker("image", "ls", "--quiet", BASE).strip():
+        return
+    archive = CACHE / f"{_SUITE}.tar"
+    if not archive.exists():
+        with step(f"debootstrap {_SUITE}"), tempfile.TemporaryDirectory(dir=_made(CACHE)) as scratch:
+            root, packed = Path(scratch, "root"), Path(scratch, "root.tar")
+            # It mounts /proc in there; in a mount namespace of its own, that is gone when it ends.
+            debootstrap = ("unshare", "--mount", "debootstrap", "--variant=minbase", f"--include={_PACKAGES}")
+            run(*debootstrap, _SUITE, root, log="debootstrap")
+            with tarfile.open(packed, "w") as tar:
+                tar.add(root, arcname=".", filter=_needed)
+            packed.rename(archive)  # complete or not there
+    with step("import the base image"):
+        engine.docker("import", archive, BASE)
+
+
+def build_emulator(engine: Engine) -> None:
+    """The engine has the image of the emulated AWS."""
+    with step("build the emulator's image"):
+        _build_python(engine, EMULATOR, _HERE / "requirements.txt")
+
+
+def build_digest(engine: Engine) -> None:
+    """The engine has the digest's image, with cronce as the tree stands now."""
+    requirements = _EXAMPLE / "requirements.txt"
+    with step("build the image of what the digest needs"):
+        _build_python(engine, _DIGEST_BASE, requirements)
+    with step("build the digest's image"), tempfile.TemporaryDirectory() as scratch:
+        context = Path(scratch, "digest")
+        shutil.copytree(_EXAMPLE, context, ignore=shutil.ignore_patterns("wheels", "__pycache__"))
+        wheels = f"--outdir={context / 'wheels'}"
+        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", wheels, log="wheel")
+        _build(engine, DIGEST, context, context / "Dockerfile", base=_DIGEST_BASE)
+
+
+def _build_python(engine: Engine, image: str, requirements: Path) -> None:
+    with tempfile.TemporaryDirectory() as context:
+        shutil.copy(requirements, context)
+        shutil.copytree(_wheels(requirements), Path(context, "wheels"))
+        _build(engine, image, Path(context), _HERE / "python.Dockerfile", base=BASE)
+
+
+def _build(engine: Engine, image: str, context: Path, dockerfile: Path, *, base: str) -> None:
+    arguments = (f"--build-arg=BASE={base}", "--build-arg=PIP_NO_INDEX=1", "--network=none")
+    engine.docker("build", f"--tag={image}", f"--file={dockerfile}", *arguments, context, log="build", timeout=900)
+
+
+def _wheels(requirements: Path) -> Path:
+    """A folder with wheels for the image's Python, fetched once for each content of the file."""
+    content = hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
+    folder = _made(CACHE / "wheels") / content
+    if not folder.exists():
+        machine = platform.machine()
+        target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={_SUITE_PYTHON}"]
+        target += [f"--platform=manylinux{libc}_{machine}" for libc in ("2014", "_2_28")]
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            fetched = Path(scratch, "wheels")
+            run(sys.executable, "-m", "pip", "download", *target, f"--dest={fetched}", "-r", requirements, log="wheel")
+            fetched.rename(folder)
+    return folder
+
+
+def _needed(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if any(member.name.startswith(folder) for folder in _NOT_NEEDED) else member
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,9 @@
+# Python packages in an environment of their own, compiled to byte code as pip does it.
+ARG BASE
+FROM ${BASE}
+ARG PIP_NO_INDEX
+COPY wheels/ /tmp/wheels/
+COPY requirements.txt /tmp/
+RUN python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install --quiet --find-links /tmp/wheels --requirement /tmp/requirements.txt
+ENV PATH=/opt/venv/bin:$PATH
