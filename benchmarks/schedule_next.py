@@ -8,7 +8,7 @@ that is parsed already, each as the best of several rounds; in brackets how many
 that is. The second asks questions to which EventBridge Scheduler's documentation has an answer.
 """
 
-# ruff: noqa: T201, INP001  # a script, and it prints
+# a script, and it prints
 
 from __future__ import annotations
 
