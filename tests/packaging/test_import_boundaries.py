@@ -27,7 +27,7 @@ VOCABULARY = (
     "cronce.schedule",
 )
 """Names, units and schedules: what deploy time and run time must say alike."""
-PURE_MAY_USE = (*PURE, "cronce.errors")
+PURE_MAY_USE = (*PURE, "cronce.errors", "cronce.values")
 IMPURE_STDLIB = {
     "asyncio",
     "logging",

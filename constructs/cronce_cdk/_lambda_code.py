@@ -1,0 +1,77 @@
+"""The code of the Lambda functions, from the installed packages: no Docker, no network.
+
+One archive serves every function. Its bytes depend on the source files alone: the same from an
+editable install and from a wheel, on every machine and Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+
+from cronce_cdk._checks import Tree, refusal
+
+PACKAGES = ("cronce", "cronce_lambdas", "tzdata")
+"""What the functions import beyond their runtime. tzdata: Lambda's own zone data is AWS's to drop."""
+
+_LEFT_OUT = ("cronce/cli/",)
+_OLDEST = (1980, 1, 1, 0, 0, 0)
+_FILE = 0o100644
+
+
+def lambda_code(scope: Tree) -> lambda_.Code:
+    """The asset, written into the app's output folder.
+
+    Raises:
+        ConstructConfigError: A package is not installed.
+    """
+    missing = [package for package in PACKAGES if _folder(package) is None]
+    if missing:
+        raise refusal(scope, "installed packages", f"without {', '.join(missing)}", "pip install 'cronce[cdk]'")
+    archive = lambda_archive()
+    digest = hashlib.sha256(archive).hexdigest()
+    stage = cdk.Stage.of(scope)  # type: ignore[arg-type]  # a Tree is a construct
+    assert stage is not None  # noqa: S101  # every construct of a stack has one
+    file = Path(stage.outdir) / f"cronce-lambdas-{digest[:16]}.zip"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(archive)
+    return lambda_.Code.from_asset(str(file), asset_hash=digest)
+
+
+@cache
+def lambda_archive() -> bytes:
+    """The archive; stored, not deflated, because compressors differ."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, file in sorted(_files()):
+            entry = zipfile.ZipInfo(name, _OLDEST)
+            entry.external_attr = _FILE << 16
+            archive.writestr(entry, file.read_bytes())
+    return buffer.getvalue()
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Name in the archive, and file: source code, and zone data, which is no code."""
+    for package in PACKAGES:
+        folder = _folder(package)
+        if folder is None:
+            continue
+        for file in folder.rglob("*"):
+            name = f"{package}/{file.relative_to(folder).as_posix()}"
+            wanted = file.suffix == ".py" or package == "tzdata"
+            if wanted and file.is_file() and "__pycache__" not in file.parts and not name.startswith(_LEFT_OUT):
+                yield name, file
+
+
+def _folder(package: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None

@@ -1,0 +1,197 @@
+"""What a schedule starts, and what starting it takes: the same for all jobs of a task definition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cronce_cdk._checks import having, is_text, is_token, refusal
+from cronce_cdk._placement import Network, Placement, network_of, placement_of
+
+_REVISION = re.compile(r":[0-9]+$")
+
+Statement = dict[str, Any]
+"""A statement of an IAM policy, as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A task definition in its place.
+
+    Attributes:
+        task_definition_arn: Of its revision.
+        without_revision: True if an imported ARN names no revision.
+        revisions: What RunTask is allowed on.
+        task_role: The role of the task's own code.
+        roles: ARNs of the roles that RunTask passes.
+    """
+
+    cluster_arn: str
+    cluster_name: str
+    task_definition_arn: str
+    without_revision: bool
+    revisions: Sequence[str]
+    task_role: iam.IRole
+    roles: Sequence[str]
+    placement: Placement
+    network: Network | None
+
+
+def target_of(
+    scope: Construct,
+    cluster: ecs.ICluster,
+    task_definition: ecs.ITaskDefinition,
+    *,
+    launch_type: ecs.LaunchType | None,
+    strategies: Sequence[ecs.CapacityProviderStrategy] | None,
+    vpc_subnets: ec2.SubnetSelection | None,
+    security_groups: Sequence[ec2.ISecurityGroup] | None,
+    assign_public_ip: bool,
+) -> Target:
+    """The target that the arguments say.
+
+    Raises:
+        ConstructConfigError: They can never work together.
+    """
+    having(scope, "cluster", cluster, "cluster_arn", "an ECS cluster")
+    having(scope, "task_definition", task_definition, "task_definition_arn", "an ECS task definition")
+    placement = placement_of(scope, task_definition, launch_type, strategies)
+    task_role = _task_role(scope, task_definition)
+    arn = task_definition.task_definition_arn
+    ours = isinstance(task_definition, ecs.TaskDefinition)
+    return Target(
+        cluster_arn=cluster.cluster_arn,
+        cluster_name=cluster.cluster_name,
+        task_definition_arn=arn,
+        without_revision=not ours and is_text(arn) and not _REVISION.search(arn),
+        revisions=[arn] if ours else _revisions(arn),
+        task_role=task_role,
+        roles=_roles(task_definition, task_role),
+        placement=placement,
+        network=network_of(
+            scope,
+            cluster,
+            task_definition,
+            placement,
+            vpc_subnets=vpc_subnets,
+            security_groups=security_groups,
+            assign_public_ip=assign_public_ip,
+        ),
+    )
+
+
+def start_statements(stack: cdk.Stack, target: Target, *, tagged: bool) -> list[Statement]:
+    """To start a task of this revision in this cluster, under exactly its two roles."""
+    statements: list[Statement] = [
+        {
+            "Effect": "Allow",
+            "Action": "ecs:RunTask",
+            "Resource": _one_or_all(target.revisions),
+            "Condition": {"ArnEquals": {"ecs:cluster": target.cluster_arn}},
+        },
+        {
+            "Effect": "Allow",
+            "Action": "iam:PassRole",
+            "Resource": _one_or_all(target.roles),
+            "Condition": {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+        },
+    ]
+    if tagged:
+        tasks = stack.format_arn(service="ecs", resource="task", resource_name=f"{target.cluster_name}/*")
+        statements.append(
+            {
+                "Effect": "Allow",
+                "Action": "ecs:TagResource",
+                "Resource": tasks,
+                "Condition": {"StringEquals": {"ecs:CreateAction": "RunTask"}},
+            }
+        )
+    return statements
+
+
+def _one_or_all(values: Sequence[str]) -> str | list[str]:
+    """As IAM writes a list; one that is not known yet stays a list."""
+    return values[0] if len(values) == 1 and not values[0].startswith("#{Token[") else [*values]
+
+
+def container_of(scope: Construct, task_definition: ecs.ITaskDefinition, name: str | None) -> tuple[str, bool]:
+    """The container that does the work, and whether it is known to have no log.
+
+    Raises:
+        ConstructConfigError: There is no such container. EventBridge Scheduler would say so at
+            06:00, as "Unable to convert target input".
+    """
+    if not isinstance(task_definition, ecs.TaskDefinition):
+        if not name:
+            allowed = "the container's name: an imported task definition has no list"
+            raise refusal(scope, "container_name", name, allowed)
+        return name, False
+    if name is None:
+        container = task_definition.default_container
+    elif is_token(name):
+        return name, False
+    else:
+        container = task_definition.find_container(name)
+    if container is None:
+        children = task_definition.node.children
+        there = ", ".join(each.container_name for each in children if isinstance(each, ecs.ContainerDefinition))
+        raise refusal(
+            scope, "container_name", name, f"a container that was added before: {there or 'there is none yet'}"
+        )
+    return container.container_name, container.log_driver_config is None
+
+
+@jsii.implements(cdk.IStableListProducer)
+class _RolesAtSynth:
+    """The roles as they are in the end: the first ECS secret of a container makes the execution role."""
+
+    def __init__(self, task_definition: ecs.TaskDefinition) -> None:
+        self._task_definition = task_definition
+
+    def produce(self) -> list[str]:
+        """The ARNs."""
+        execution_role = self._task_definition.execution_role
+        return [self._task_definition.task_role.role_arn, *([execution_role.role_arn] if execution_role else [])]
+
+
+def _roles(task_definition: ecs.ITaskDefinition, task_role: iam.IRole) -> list[str]:
+    execution_role = task_definition.execution_role
+    if execution_role is None and isinstance(task_definition, ecs.TaskDefinition):
+        return cdk.Lazy.list(_RolesAtSynth(task_definition))
+    return [task_role.role_arn, *([execution_role.role_arn] if execution_role else [])]
+
+
+def _revisions(arn: str) -> list[str]:
+    """What RunTask is allowed on: a revision, or all of a family that was imported without one.
+
+    A resource without a revision is denied since October 2024.
+    """
+    if is_token(arn):
+        return [arn, f"{arn}:*"]
+    return [arn if _REVISION.search(arn) else f"{arn}:*"]
+
+
+def _task_role(scope: Construct, task_definition: ecs.ITaskDefinition) -> iam.IRole:
+    """The role of the task's own code.
+
+    Raises:
+        ConstructConfigError: The task definition was imported without its roles: EventBridge
+            Scheduler has to be allowed to pass exactly these.
+    """
+    allowed = "one imported with task_role and execution_role (from_fargate_task_definition_attributes or its like)"
+    try:
+        role = task_definition.task_role
+    except RuntimeError as error:
+        raise refusal(scope, "task_definition", task_definition.node.path, allowed) from error
+    if not isinstance(task_definition, ecs.TaskDefinition) and task_definition.execution_role is None:
+        raise refusal(scope, "task_definition", task_definition.node.path, allowed)
+    return role

@@ -1,0 +1,123 @@
+"""When a job is due: from what people write to what EventBridge Scheduler is told."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
+
+import aws_cdk as cdk
+from aws_cdk import aws_scheduler as scheduler
+
+from cronce.schedule import Kind, Schedule, ScheduleInvalidError, parse
+from cronce_cdk._checks import Tree, is_token, refusal
+
+_LONGEST_RETRY = timedelta(hours=24)
+_SHORTEST_RETRY = timedelta(minutes=1)
+_USUAL_RETRY = timedelta(hours=1)
+_MOST_RETRIES = 185
+
+# Judged from fixed days, so that a template does not depend on when it was made.
+_REFERENCE = datetime(2024, 1, 1, tzinfo=UTC)
+_YEAR = 2026
+_HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """A schedule as EventBridge Scheduler takes it, and what is known of its ticks.
+
+    Attributes:
+        expression: `cron(...)`, `rate(...)`, `at(...)`, or a token.
+        timezone: The IANA zone, or a token.
+        interval: The shortest time between two ticks; None if there are not two, or nobody knows.
+        lost: What daylight saving takes away from a schedule that is due once a day or less; else empty.
+        schedule: The ticks; None where the expression is a token. A rate is taken to start on a fixed day.
+    """
+
+    expression: str
+    timezone: str
+    interval: timedelta | None = None
+    lost: str = ""
+    schedule: Schedule | None = None
+
+
+def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
+    """The timing that `schedule` and `timezone` say together.
+
+    Raises:
+        ConstructConfigError: There is no such schedule or zone, they contradict each other, or it
+            is due in every minute of an hour.
+    """
+    zone = _zone_name(scope, timezone)
+    if isinstance(schedule, scheduler.ScheduleExpression):
+        text: object = schedule.expression_string
+        own = schedule.time_zone.timezone_name if schedule.time_zone else None
+        if own not in (None, "Etc/UTC"):
+            if zone not in (None, own):
+                raise refusal(scope, "timezone", zone, f"{own}, which the schedule says already, or none here")
+            zone = own
+    else:
+        text = schedule
+    zone = zone or "UTC"
+    if is_token(text) or is_token(zone):
+        return Timing(expression=str(text), timezone=zone)
+    try:
+        timing = _analysed(text, zone) if isinstance(text, str) else _analysed.__wrapped__(text, zone)
+    except ScheduleInvalidError as error:
+        argument = "timezone" if error.field == "timezone" else "schedule"
+        shown = text if argument == "schedule" else error.value
+        raise refusal(scope, argument, shown, f"{error.field} {error.value!r}: {error.allowed}") from error
+    if _HOUR_WITHOUT_MINUTE.match(timing.expression):
+        raise refusal(
+            scope,
+            "schedule",
+            text,
+            "an hour with a minute: this is due in each of its 60 minutes (minute='0' for once; */1 if you mean 60)",
+        )
+    return timing
+
+
+def retry_policy(interval: timedelta | None, starting_deadline: timedelta | None) -> tuple[int, int]:
+    """How long (seconds) and how often EventBridge Scheduler tries to start the task of a tick.
+
+    Until the run may not start any more; where nothing says so, until the next tick, and at most
+    an hour. Its default, 185 times in 24 hours, starts a 06:00 job a day late.
+    """
+    longest = starting_deadline or min(interval or _USUAL_RETRY, _USUAL_RETRY)
+    longest = min(max(longest, _SHORTEST_RETRY), _LONGEST_RETRY)
+    return int(longest.total_seconds()), min(math.ceil(longest / timedelta(minutes=1)), _MOST_RETRIES)
+
+
+def _zone_name(scope: Tree, timezone: object) -> str | None:
+    if timezone is None or isinstance(timezone, str):
+        return timezone
+    if isinstance(timezone, cdk.TimeZone):
+        return timezone.timezone_name
+    raise refusal(scope, "timezone", timezone, "an IANA name such as Europe/Berlin, or an aws_cdk.TimeZone")
+
+
+@lru_cache(maxsize=1024)
+def _analysed(text: str, zone: str) -> Timing:
+    schedule = parse(text, timezone=zone)
+    if schedule.kind is Kind.RATE:
+        schedule = parse(text, timezone=zone, start=_REFERENCE)
+    ticks = [_REFERENCE]
+    while len(ticks) < 30 and (tick := schedule.next(ticks[-1])):
+        ticks.append(tick)
+    gaps = [later - earlier for earlier, later in pairwise(ticks[1:])]
+    interval = min(gaps) if gaps else None
+    lost = ""
+    if schedule.kind is Kind.CRON and zone != "UTC" and (interval is None or interval >= timedelta(hours=20)):
+        from zoneinfo import ZoneInfo  # noqa: PLC0415  # not for UTC, whose data a slim machine may lack
+
+        place = ZoneInfo(zone)
+        days = [datetime(_YEAR, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(365)]
+        for day in days:
+            if day.astimezone(place).utcoffset() != (day + timedelta(days=1)).astimezone(place).utcoffset():
+                notes = [preview.note for preview in schedule.preview(day - timedelta(days=1), 3)]
+                lost = next((note for note in notes if "does not exist" in note), lost)
+    return Timing(expression=schedule.expression, timezone=zone, interval=interval, lost=lost, schedule=schedule)

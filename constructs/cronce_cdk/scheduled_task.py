@@ -1,0 +1,451 @@
+"""A job: EventBridge Scheduler starts its ECS task, and the ledger lets one of them work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from cronce import environment as names
+from cronce.durations import format_duration
+from cronce.metrics import NAMESPACE
+from cronce.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.protocol.states import Trigger
+from cronce_cdk._checks import (
+    duration,
+    is_token,
+    job_name,
+    refusal,
+    text_map,
+    texts,
+    warn,
+)
+from cronce_cdk._memory import path_of, remembered, stack_of
+from cronce_cdk._placement import Placement
+from cronce_cdk._policy import policy_of
+from cronce_cdk._target import Target, container_of, start_statements, target_of
+from cronce_cdk._timing import Timing, retry_policy, timing_of
+from cronce_cdk.run_ledger import RunLedgerBase
+
+MAX_OVERRIDES = 8192
+"""Characters of a task's overrides, JSON included (ECS API Reference, RunTask)."""
+
+MAX_NAME = 64
+"""Characters of a schedule's name (Scheduler API Reference, CreateSchedule)."""
+
+_FROM_SCHEDULER = {
+    names.SCHEDULED_TIME: "<aws.scheduler.scheduled-time>",
+    names.EXECUTION_ID: "<aws.scheduler.execution-id>",
+}
+"""What EventBridge Scheduler fills in (User Guide, "Adding context attributes")."""
+
+_TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")
+_SHELLS = ("sh", "bash", "ash", "dash", "/bin/sh", "/bin/bash", "/bin/ash", "/bin/dash")
+
+
+class ScheduledTask(Construct):
+    """A job that is due by a schedule and runs once a period, as a task on ECS.
+
+    EventBridge Scheduler calls RunTask itself; nothing of ours is in the way. The task learns its
+    ledger, job, policy and scheduled time from its environment: run it under `cronce exec --`, or
+    call `cronce.run_once` in it.
+
+    Attributes:
+        job: The job's name in the ledger.
+        policy: How the job treats overlaps, lateness, failures and crashes.
+        schedule: The EventBridge schedule.
+        schedule_name: Its name.
+        role: What EventBridge Scheduler starts the task with.
+
+    Args:
+        scope: The construct that owns the job.
+        construct_id: Its name there.
+        ledger: The ledger that its tasks ask.
+        schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"`, `"at(2026-11-29T06:00:00)"` or a
+            CDK `ScheduleExpression`. An hour needs a minute: CDK's `cron(hour="8")` is due 60 times.
+        cluster: Where the task runs.
+        task_definition: What runs. An imported one has to bring its roles; a task role that is imported as
+            immutable has to have what `RunLedger.grant_claim` gives.
+        job: The job's name in the ledger; `construct_id` if not given. No two jobs of a ledger share one.
+        timezone: The IANA zone or `aws_cdk.TimeZone` that the schedule is read in; UTC if not given.
+        container_name: The container that does the work; the task definition's default if not given.
+        command: What it runs instead of its image's command.
+        environment: Variables for it, besides those of the task definition.
+        start: Before this there are no ticks, and a rate counts from here; aware.
+        end: After this there are no ticks; aware.
+        enabled: False for a schedule that does not fire. Nothing counts as missed meanwhile.
+        flexible_window: How much later than its tick a task may be started, to spread load.
+        description: The schedule's description.
+        launch_type: FARGATE, EC2 or EXTERNAL, if the task definition is for several.
+        capacity_provider_strategies: Instead of a launch type, such as FARGATE_SPOT.
+        platform_version: Of Fargate.
+        vpc_subnets: Where the task's network interface is; the VPC's private ones if not given.
+        security_groups: Of that interface; if not given, one that all jobs of the stack share.
+        assign_public_ip: True for a public address, in public subnets if no others are given.
+        propagate_tags: True if the task gets its task definition's tags.
+        tags: Further tags of the task.
+        enable_execute_command: True to allow `aws ecs execute-command` into the task.
+        metrics: False if its log lines shall not be CloudWatch metrics, which cost by the job.
+        concurrency_policy: What happens when a run is due while another one still runs.
+        starting_deadline: How late a run may start for the first time.
+        active_deadline: How long an attempt may take.
+        backoff_limit: How many failed attempts are retried.
+        suspend: True if runs are skipped (and recorded as skipped).
+        catch_up: Which ticks that nobody delivered are run afterwards.
+        on_lost: What happens after a crash.
+        lease: How long a claim outlives a process that died.
+
+    Raises:
+        ConstructConfigError: An argument can never work.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        ledger: RunLedgerBase,
+        schedule: str | scheduler.ScheduleExpression,
+        cluster: ecs.ICluster,
+        task_definition: ecs.ITaskDefinition,
+        job: str | None = None,
+        timezone: str | cdk.TimeZone | None = None,
+        container_name: str | None = None,
+        command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        enabled: bool = True,
+        flexible_window: timedelta | cdk.Duration | None = None,
+        description: str | None = None,
+        launch_type: ecs.LaunchType | None = None,
+        capacity_provider_strategies: Sequence[ecs.CapacityProviderStrategy] | None = None,
+        platform_version: ecs.FargatePlatformVersion | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
+        assign_public_ip: bool = False,
+        propagate_tags: bool = False,
+        tags: Mapping[str, str] | None = None,
+        enable_execute_command: bool = False,
+        metrics: bool = True,
+        concurrency_policy: ConcurrencyPolicy | None = None,
+        starting_deadline: timedelta | cdk.Duration | None = None,
+        active_deadline: timedelta | cdk.Duration | None = None,
+        backoff_limit: int | None = None,
+        suspend: bool | None = None,
+        catch_up: CatchUp | None = None,
+        on_lost: OnLost | None = None,
+        lease: timedelta | cdk.Duration | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        path = f"{path_of(scope)}/{construct_id}"
+        if not isinstance(ledger, RunLedgerBase):
+            raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
+        self.job = job_name(self, construct_id if job is None else job)
+        self.policy = policy_of(
+            self,
+            {
+                "concurrency_policy": concurrency_policy,
+                "starting_deadline": starting_deadline,
+                "active_deadline": active_deadline,
+                "backoff_limit": backoff_limit,
+                "suspend": suspend,
+                "catch_up": catch_up,
+                "on_lost": on_lost,
+                "lease": lease,
+            },
+        )
+        timing = timing_of(self, schedule, timezone)
+        stack = stack_of(scope)
+        groups, strategies = security_groups or (), capacity_provider_strategies
+        places = (cluster, task_definition, launch_type, vpc_subnets, len(groups), *groups)
+        target = remembered(
+            stack,
+            (*places, assign_public_ip, strategies is None, *(strategies or ())),
+            lambda: target_of(
+                self,
+                cluster,
+                task_definition,
+                launch_type=launch_type,
+                strategies=strategies,
+                vpc_subnets=vpc_subnets,
+                security_groups=security_groups,
+                assign_public_ip=assign_public_ip,
+            ),
+        )
+        if platform_version is not None and not target.placement.on_fargate:
+            raise refusal(self, "platform_version", platform_version, "none: only Fargate has one")
+        container, silent = remembered(
+            stack,
+            (task_definition, "container", container_name or ""),
+            lambda: container_of(self, task_definition, container_name),
+        )
+        ledger.admit(self, path, self.job)
+        seen = remembered(stack, (ledger, "seen"), lambda: ledger.seen_from(self))
+        variables = {
+            **text_map(self, "environment", environment, reserved="CRONCE_"),
+            names.LEDGER: seen.table_url,
+            names.JOB: self.job,
+            names.POLICY: self.policy.to_json(),
+            names.TRIGGER: Trigger.SCHEDULE.value,
+            **_FROM_SCHEDULER,
+            **({names.METRICS: "emf"} if metrics else {}),
+        }
+        words = texts(self, "command", command)
+        own_tags = text_map(self, "tags", tags)
+        self._stack, self._target, self._tagged = stack, target, propagate_tags or bool(own_tags)
+        self.role = _scheduler_role(self, stack, seen, target, tagged=self._tagged)
+        self.schedule_name = _schedule_name(stack, path, self.job)
+        seconds, retries = retry_policy(timing.interval, self.policy.starting_deadline)
+        self.schedule = scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            name=self.schedule_name,
+            group_name=seen.schedule_group_ref,
+            description=description,
+            schedule_expression=timing.expression,
+            schedule_expression_timezone=timing.timezone,
+            start_date=_instant(self, "start", start),
+            end_date=_instant(self, "end", end),
+            state="ENABLED" if enabled else "DISABLED",
+            flexible_time_window=_flexible(self, flexible_window, self.policy),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=target.cluster_arn,
+                role_arn=self.role.attr_arn,
+                input=_task_override(self, container, words, variables),
+                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
+                    maximum_event_age_in_seconds=seconds, maximum_retry_attempts=retries
+                ),
+                dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(arn=seen.dead_letter_queue_arn),
+                ecs_parameters=scheduler.CfnSchedule.EcsParametersProperty(
+                    task_definition_arn=target.task_definition_arn,
+                    task_count=1,
+                    launch_type=target.placement.launch_type and target.placement.launch_type.name,
+                    capacity_provider_strategy=_rendered(target.placement),
+                    platform_version=_version(platform_version),
+                    network_configuration=target.network.rendered if target.network else None,
+                    propagate_tags="TASK_DEFINITION" if propagate_tags else None,
+                    tags=[{"Key": key, "Value": value} for key, value in own_tags.items()] or None,
+                    enable_execute_command=enable_execute_command or None,
+                ),
+            ),
+        )
+        seen.let_claim(target.task_role, self.job)
+        self._warn(timing, container, words, silent=silent)
+
+    @property
+    def connections(self) -> ec2.Connections | None:
+        """The task's network; None if it uses its host's."""
+        network = self._target.network
+        return ec2.Connections(security_groups=[*network.security_groups]) if network else None
+
+    def grant_run(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` read the schedule and start its task as the schedule does: for reruns and backfills."""
+        reads = iam.Grant.add_to_principal(
+            grantee=grantee, actions=["scheduler:GetSchedule"], resource_arns=[self.schedule.attr_arn]
+        )
+        for statement in start_statements(self._stack, self._target, tagged=self._tagged):
+            grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement.from_json(statement))
+        return reads
+
+    def metric(
+        self,
+        metric_name: str,
+        *,
+        statistic: str = "Sum",
+        period: cdk.Duration | None = None,
+        label: str | None = None,
+        color: str | None = None,
+    ) -> cloudwatch.Metric:
+        """A metric of this job's runs, such as `RunDuration`. Its tasks have to log to CloudWatch."""
+        return cloudwatch.Metric(
+            namespace=NAMESPACE,
+            metric_name=metric_name,
+            dimensions_map={"Job": self.job},
+            statistic=statistic,
+            period=period,
+            label=label,
+            color=color,
+        )
+
+    def metric_succeeded(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Runs that succeeded."""
+        return self.metric("RunSucceeded", period=period)
+
+    def metric_failed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Attempts that failed."""
+        return self.metric("RunFailed", period=period)
+
+    def metric_refused(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Tasks that left at once, because the run was not theirs to do."""
+        return self.metric("RunRefused", period=period)
+
+    def _warn(self, timing: Timing, container: str, command: Sequence[str] | None, *, silent: bool) -> None:
+        if timing.lost:
+            warn(
+                self,
+                "lost-to-daylight-saving",
+                f"{timing.expression} in {timing.timezone}: {timing.lost}. That day has no run; a time outside of the"
+                " change, or UTC, has one every day.",
+            )
+        if timing.schedule and timing.schedule.next(datetime.now(UTC)) is None:
+            warn(self, "schedule-is-over", f"{timing.expression} is not due any more: all its ticks are past.")
+        deadline = self.policy.starting_deadline
+        if deadline and deadline > timedelta(hours=24):
+            warn(
+                self,
+                "starting-deadline-beyond-retries",
+                f"A run may start up to {format_duration(deadline)} late, but EventBridge Scheduler tries for 24 hours"
+                " at most; after that only catch_up starts it.",
+            )
+        if command and command[0] in _SHELLS and "-c" in command[1:-1] and not command[-1].lstrip().startswith("exec "):
+            warn(
+                self,
+                "shell-ignores-sigterm",
+                "A shell as the container's first process does not pass SIGTERM on, so the run cannot be stopped in"
+                " order. Run it under `cronce exec --`, or begin its last command with `exec`.",
+            )
+        if silent:
+            warn(
+                self,
+                "container-without-logs",
+                f"The container {container} has no log driver: why a run was refused or failed is seen by nobody,"
+                " and metric_* stay empty.",
+            )
+        if self._target.without_revision:
+            warn(
+                self,
+                "task-definition-without-revision",
+                f"{self._target.task_definition_arn} names no revision: each run takes the latest, whatever it is.",
+            )
+        network = self._target.network
+        if network and network.unreachable:
+            warn(
+                self,
+                "public-subnet-without-public-ip",
+                "The task's subnets are public and it gets no public address: it cannot pull its image or reach the"
+                " ledger except through endpoints. Say assign_public_ip=True, or choose other subnets.",
+            )
+
+
+def _scheduler_role(
+    scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBase, target: Target, *, tagged: bool
+) -> iam.CfnRole:
+    """One role a job, which EventBridge Scheduler takes only for schedules of the ledger's group.
+
+    As an L1: nobody adds to it, and an L2 takes three times as long to synthesize.
+    """
+
+    def policy() -> list[iam.CfnRole.PolicyProperty]:
+        reports = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": ledger.dead_letter_queue_arn}
+        statements = [*start_statements(stack, target, tagged=tagged), reports]
+        document = {"Version": "2012-10-17", "Statement": statements}
+        return [iam.CfnRole.PolicyProperty(policy_name="Start", policy_document=document)]
+
+    def trust() -> dict[str, object]:
+        group = stack.format_arn(
+            service="scheduler", resource="schedule-group", resource_name=ledger.schedule_group_ref
+        )
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": "scheduler.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": stack.account, "aws:SourceArn": group}},
+        }
+        return {"Version": "2012-10-17", "Statement": [statement]}
+
+    return iam.CfnRole(
+        scope,
+        "Role",
+        assume_role_policy_document=remembered(stack, (ledger, "trust"), trust),
+        policies=remembered(stack, (ledger, target, tagged, "policy"), policy),
+    )
+
+
+def _task_override(
+    scope: Construct, container: str, command: Sequence[str] | None, variables: Mapping[str, str]
+) -> str:
+    """The schedule's Input: the JSON of a TaskOverride.
+
+    Raises:
+        ConstructConfigError: It is too long for RunTask.
+    """
+    override: dict[str, object] = {
+        "name": container,
+        "environment": [{"name": name, "value": value} for name, value in sorted(variables.items())],
+    }
+    if command is not None:
+        override["command"] = command
+    text = json.dumps({"containerOverrides": [override]})
+    known = len(_TOKEN.sub("", text))
+    if known > MAX_OVERRIDES:
+        raise refusal(scope, "environment", f"{known} characters", f"{MAX_OVERRIDES} with the command and CRONCE_*")
+    if any(is_token(value) for name, value in variables.items() if name != names.LEDGER) or is_token(str(command)):
+        return stack_of(scope).to_json_string({"containerOverrides": [override]})
+    return text
+
+
+def _schedule_name(stack: cdk.Stack, path: str, job: str) -> str:
+    """The job's name for people, and a hash of where it stands in which stack for the rest.
+
+    Stable while neither moves; a moved job is a new schedule beside the old one, so that
+    CloudFormation can make the one before it deletes the other.
+    """
+    stack_name = remembered(stack, ("name",), lambda: stack.stack_name)
+    known = "" if is_token(stack_name) else stack_name
+    digest = hashlib.sha256(f"{known}\0{path}".encode()).hexdigest()[:12]
+    readable = "" if is_token(job) else re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")
+    return f"{readable[: MAX_NAME - 13] or 'job'}-{digest}"
+
+
+def _instant(scope: ScheduledTask, argument: str, at: object) -> str | None:
+    if at is None:
+        return None
+    if not isinstance(at, datetime) or at.tzinfo is None:
+        raise refusal(scope, argument, at, "a datetime with a time zone")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def _flexible(scope: ScheduledTask, window: object, policy: Policy) -> scheduler.CfnSchedule.FlexibleTimeWindowProperty:
+    if window is None:
+        return scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF")
+    length = duration(scope, "flexible_window", window)
+    if length % timedelta(minutes=1) or not timedelta(minutes=1) <= length <= timedelta(hours=24):
+        raise refusal(scope, "flexible_window", format_duration(length), "whole minutes, 1m to 24h")
+    deadline = policy.starting_deadline
+    if deadline is not None and length >= deadline:
+        raise refusal(
+            scope,
+            "flexible_window",
+            format_duration(length),
+            f"less than the starting_deadline of {format_duration(deadline)}, or runs start too late by design",
+        )
+    return scheduler.CfnSchedule.FlexibleTimeWindowProperty(
+        mode="FLEXIBLE", maximum_window_in_minutes=length // timedelta(minutes=1)
+    )
+
+
+def _rendered(placement: Placement) -> list[scheduler.CfnSchedule.CapacityProviderStrategyItemProperty] | None:
+    return [
+        scheduler.CfnSchedule.CapacityProviderStrategyItemProperty(
+            capacity_provider=strategy.capacity_provider, base=strategy.base, weight=strategy.weight
+        )
+        for strategy in placement.strategies
+    ] or None
+
+
+def _version(version: ecs.FargatePlatformVersion | None) -> str | None:
+    """The API's spelling, `1.4.0` for VERSION1_4."""
+    if version is None or version is ecs.FargatePlatformVersion.LATEST:
+        return version and "LATEST"
+    return f"{version.name.removeprefix('VERSION').replace('_', '.')}.0"

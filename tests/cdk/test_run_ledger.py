@@ -1,0 +1,383 @@
+"""The ledger's table: what CloudFormation is told, and what a task's role may do with it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import assertions
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+
+from cronce.environment import LEDGER
+from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
+from cronce_cdk._lambda_code import lambda_archive
+from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
+
+
+@pytest.fixture
+def stack() -> cdk.Stack:
+    """An empty stack with a known account and Region."""
+    return cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
+
+
+def _resources(stack: cdk.Stack, kind: str) -> list[dict[str, Any]]:
+    template = assertions.Template.from_stack(stack).to_json()
+    return [resource for resource in template["Resources"].values() if resource["Type"] == kind]
+
+
+def _only(stack: cdk.Stack, kind: str) -> dict[str, Any]:
+    [resource] = _resources(stack, kind)
+    return resource
+
+
+def _role(stack: cdk.Stack) -> iam.Role:
+    return iam.Role(stack, "TaskRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
+
+
+def test_the_table_is_exactly_this(stack: cdk.Stack) -> None:
+    """Keys, billing, retention, recovery and protection; nothing more is asked for."""
+    RunLedger(stack, "Ledger")
+    assert _only(stack, "AWS::DynamoDB::GlobalTable") == {
+        "Type": "AWS::DynamoDB::GlobalTable",
+        "Properties": {
+            "AttributeDefinitions": [
+                {"AttributeName": "job", "AttributeType": "S"},
+                {"AttributeName": "key", "AttributeType": "S"},
+            ],
+            "KeySchema": [
+                {"AttributeName": "job", "KeyType": "HASH"},
+                {"AttributeName": "key", "KeyType": "RANGE"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+            "TimeToLiveSpecification": {"AttributeName": "expires_at", "Enabled": True},
+            "Replicas": [
+                {
+                    "Region": "eu-west-1",
+                    "DeletionProtectionEnabled": True,
+                    "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+                }
+            ],
+        },
+        "DeletionPolicy": "Retain",
+        "UpdateReplacePolicy": "Retain",
+    }
+
+
+def test_a_ledger_makes_its_table_group_queue_and_recorder(stack: cdk.Stack) -> None:
+    """No custom resource comes along, and no managed policy."""
+    RunLedger(stack, "Ledger")
+    template = assertions.Template.from_stack(stack).to_json()
+    assert sorted(resource["Type"] for resource in template["Resources"].values()) == [
+        "AWS::DynamoDB::GlobalTable",
+        "AWS::Events::Rule",
+        "AWS::IAM::Role",
+        "AWS::Lambda::Function",
+        "AWS::Lambda::Permission",
+        "AWS::Logs::LogGroup",
+        "AWS::SQS::Queue",
+        "AWS::SQS::QueuePolicy",
+        "AWS::Scheduler::ScheduleGroup",
+    ]
+
+
+def test_the_table_takes_a_name_that_was_given(stack: cdk.Stack) -> None:
+    """Without one, CloudFormation makes it up."""
+    RunLedger(stack, "Ledger", table_name="runs")
+    assert _only(stack, "AWS::DynamoDB::GlobalTable")["Properties"]["TableName"] == "runs"
+
+
+def test_the_url_names_the_table_and_its_region(stack: cdk.Stack) -> None:
+    """A task in this stack is told where to ask."""
+    ledger = RunLedger(stack, "Ledger")
+    [logical_id] = assertions.Template.from_stack(stack).find_resources("AWS::DynamoDB::GlobalTable")
+    assert stack.resolve(ledger.table_url) == {
+        "Fn::Join": ["", ["dynamodb://", {"Ref": logical_id}, "?region=eu-west-1"]]
+    }
+
+
+def test_the_url_follows_the_stack_where_the_region_is_not_known_yet() -> None:
+    """An environment-agnostic stack gets the Region it is deployed to."""
+    stack = cdk.Stack(cdk.App(), "Stack")
+    ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+    assert stack.resolve(ledger.table_url) == {"Fn::Join": ["", ["dynamodb://runs?region=", {"Ref": "AWS::Region"}]]}
+
+
+def test_a_claim_grant_is_exactly_three_actions_on_one_job(stack: cdk.Stack) -> None:
+    """No Scan, no DeleteItem, no other job, no index, no other table."""
+    ledger = RunLedger(stack, "Ledger")
+    ledger.grant_claim(_role(stack), "daily-digest")
+    [logical_id] = assertions.Template.from_stack(stack).find_resources("AWS::DynamoDB::GlobalTable")
+    assert _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"] == {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"],
+                "Resource": {"Fn::GetAtt": [logical_id, "Arn"]},
+                "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["daily-digest"]}},
+            }
+        ],
+    }
+
+
+def test_grants_for_two_jobs_stay_two_statements(stack: cdk.Stack) -> None:
+    """One role that runs two jobs may touch both, and each by its own condition."""
+    ledger = RunLedger(stack, "Ledger")
+    role = _role(stack)
+    for job in ("daily-digest", "invoices"):
+        ledger.grant_claim(role, job)
+    statements = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    keys = [statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"] for statement in statements]
+    assert keys == [["daily-digest"], ["invoices"]]
+
+
+def test_a_job_named_like_a_policy_variable_is_taken_literally(stack: cdk.Stack) -> None:
+    """IAM would otherwise put the caller's own name there, and the task could be denied or let in elsewhere."""
+    RunLedger(stack, "Ledger").grant_claim(_role(stack), "report-${aws:username}")
+    [statement] = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Condition"]["ForAllValues:StringEquals"] == {
+        "dynamodb:LeadingKeys": ["report-${$}{aws:username}"]
+    }
+
+
+@pytest.mark.parametrize("job", ["", " daily", "a\nb", "x" * 2049, "é" * 1025])
+def test_a_name_that_the_ledger_cannot_hold_is_refused_at_synth(stack: cdk.Stack, job: str) -> None:
+    """Not at 06:00 by a task that was denied."""
+    ledger = RunLedger(stack, "Ledger")
+    with pytest.raises(ConstructConfigError) as caught:
+        ledger.grant_claim(_role(stack), job)
+    assert (caught.value.path, caught.value.argument, caught.value.value) == ("Stack/Ledger", "job", job)
+
+
+@pytest.mark.parametrize("job", [None, "daily-digest"])
+def test_a_read_grant_writes_nothing(stack: cdk.Stack, job: str | None) -> None:
+    """For on-call: one job's runs, or everybody's."""
+    RunLedger(stack, "Ledger").grant_read(_role(stack), job)
+    [statement] = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    one_job = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["daily-digest"]}}
+    assert statement["Action"] == ["dynamodb:GetItem", "dynamodb:Query"]
+    assert statement.get("Condition") == (one_job if job else None)
+
+
+def test_a_job_that_is_known_only_at_deploy_time_is_not_measured(stack: cdk.Stack) -> None:
+    """A parameter's value goes into the condition as it is."""
+    parameter = cdk.CfnParameter(stack, "Job")
+    RunLedger(stack, "Ledger").grant_claim(_role(stack), parameter.value_as_string)
+    [statement] = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:LeadingKeys": [{"Ref": "Job"}]}
+
+
+def test_a_ledger_of_another_stack_is_used_by_its_name(stack: cdk.Stack) -> None:
+    """Nothing is made, and the grant names that table of this account and Region."""
+    ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+    ledger.grant_claim(_role(stack), "daily-digest")
+    [statement] = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert _resources(stack, "AWS::DynamoDB::GlobalTable") == []
+    assert ledger.table_url == "dynamodb://runs?region=eu-west-1"
+    assert statement["Resource"] == {
+        "Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":dynamodb:eu-west-1:111122223333:table/runs"]]
+    }
+
+
+def test_dead_letters_are_kept_for_two_weeks_and_encrypted(stack: cdk.Stack) -> None:
+    """And nobody sends them in the clear."""
+    ledger = RunLedger(stack, "Ledger")
+    assert _only(stack, "AWS::SQS::Queue")["Properties"] == {
+        "MessageRetentionPeriod": 1_209_600,
+        "SqsManagedSseEnabled": True,
+    }
+    metric = ledger.metric_dead_letters()
+    assert (metric.namespace, metric.metric_name) == ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
+
+
+def test_the_group_goes_with_its_ledger(stack: cdk.Stack) -> None:
+    """A job without its ledger must not start."""
+    RunLedger(stack, "Ledger")
+    assert _only(stack, "AWS::Scheduler::ScheduleGroup")["DeletionPolicy"] == "Delete"
+
+
+def test_the_recorder_may_settle_runs_and_write_its_log_and_nothing_else(stack: cdk.Stack) -> None:
+    """Two actions on the table, two on its own log; no managed policy."""
+    RunLedger(stack, "Ledger")
+    [table] = assertions.Template.from_stack(stack).find_resources("AWS::DynamoDB::GlobalTable")
+    [log] = assertions.Template.from_stack(stack).find_resources("AWS::Logs::LogGroup")
+    role = _only(stack, "AWS::IAM::Role")["Properties"]
+    [policy] = role.pop("Policies")
+    assert list(role) == ["AssumeRolePolicyDocument"]
+    assert policy["PolicyDocument"]["Statement"] == [
+        {
+            "Effect": "Allow",
+            "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+            "Resource": {"Fn::GetAtt": [log, "Arn"]},
+        },
+        {
+            "Effect": "Allow",
+            "Action": ["dynamodb:GetItem", "dynamodb:PutItem"],
+            "Resource": {"Fn::GetAtt": [table, "Arn"]},
+        },
+    ]
+
+
+def test_the_recorder_hears_of_stopped_tasks_of_its_own_ledger(stack: cdk.Stack) -> None:
+    """Whose container was told to ask this very table; tasks of others invoke nothing."""
+    ledger = RunLedger(stack, "Ledger", clusters=[imported_cluster(stack)])
+    function = _only(stack, "AWS::Lambda::Function")["Properties"]
+    url = stack.resolve(ledger.table_url)
+    assert _only(stack, "AWS::Events::Rule")["Properties"]["EventPattern"] == {
+        "source": ["aws.ecs"],
+        "detail-type": ["ECS Task State Change"],
+        "detail": {
+            "lastStatus": ["STOPPED"],
+            "overrides": {"containerOverrides": {"environment": {"name": [LEDGER], "value": [url]}}},
+            "clusterArn": [
+                {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
+            ],
+        },
+    }
+    assert function["Handler"] == "cronce_lambdas.recorder.handler"
+    assert function["Runtime"] == "python3.13"
+    assert function["Environment"] == {"Variables": {LEDGER: url}}
+
+
+def test_the_recorder_hears_of_every_cluster_unless_told_otherwise(stack: cdk.Stack) -> None:
+    """Jobs may come to clusters that are made later."""
+    RunLedger(stack, "Ledger")
+    assert "clusterArn" not in _only(stack, "AWS::Events::Rule")["Properties"]["EventPattern"]["detail"]
+
+
+def test_strong_replicas_are_taken_and_then_there_is_no_ttl(stack: cdk.Stack) -> None:
+    """A strongly consistent global table supports none."""
+    RunLedger(
+        stack,
+        "Ledger",
+        replicas=[dynamodb.ReplicaTableProps(region="eu-central-1")],
+        multi_region_consistency=dynamodb.MultiRegionConsistency.STRONG,
+        witness_region="eu-west-2",
+    )
+    table = _only(stack, "AWS::DynamoDB::GlobalTable")["Properties"]
+    assert table["MultiRegionConsistency"] == "STRONG"
+    assert {replica["Region"] for replica in table["Replicas"]} == {"eu-west-1", "eu-central-1"}
+    assert "TimeToLiveSpecification" not in table
+
+
+@pytest.mark.parametrize("table_name", ["runs", "prod.runs_v2", "r" * 64, "r" * 65, "r" * 67, "a.b" * 85])
+def test_a_name_leads_to_the_same_group_and_queue_from_either_side(table_name: str) -> None:
+    """Which is all that another stack needs to know."""
+    stack = cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
+    RunLedger(stack, "Ledger", table_name=table_name)
+    seen = RunLedger.from_table_name(stack, "Seen", table_name=table_name)
+    group = _only(stack, "AWS::Scheduler::ScheduleGroup")["Properties"]["Name"]
+    queue = _only(stack, "AWS::SQS::Queue")["Properties"]["QueueName"]
+    assert (seen.schedule_group.schedule_group_name, seen.dead_letter_queue.queue_name) == (group, queue)
+    assert len(group) <= 64
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,80}", queue)
+
+
+def test_names_that_look_alike_lead_to_different_groups_and_queues() -> None:
+    """Cut or rewritten names end in a hash of the whole."""
+    stack = cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
+    names = ["runs.a", "runs-a", "r" * 70 + "1", "r" * 70 + "2"]
+    ledgers = [RunLedger.from_table_name(stack, f"L{i}", table_name=name) for i, name in enumerate(names)]
+    assert len({ledger.schedule_group.schedule_group_name for ledger in ledgers}) == 4
+    assert len({ledger.dead_letter_queue.queue_name for ledger in ledgers}) == 4
+
+
+def test_two_stacks_share_a_ledger_without_an_export() -> None:
+    """The last job can be removed, and the ledger's stack is deployed first."""
+    app = cdk.App()
+    ledgers = cdk.Stack(app, "Ledgers", env=ENVIRONMENT)
+    ledger = RunLedger(ledgers, "Ledger", table_name="runs")
+    jobs = cdk.Stack(app, "Jobs", env=ENVIRONMENT)
+    cluster = imported_cluster(jobs)
+    for name in ("first", "second"):
+        ScheduledTask(
+            jobs,
+            name,
+            ledger=ledger,
+            schedule="@daily",
+            cluster=cluster,
+            task_definition=fargate_task(jobs, f"Task-{name}"),
+        )
+    template = assertions.Template.from_stack(jobs).to_json()
+    text = json.dumps(template)
+    assert "Fn::ImportValue" not in text
+    assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+    assert [stack.node.id for stack in jobs.dependencies] == ["Ledgers"]
+    schedules = [each["Properties"] for each in template["Resources"].values() if each["Type"].endswith("::Schedule")]
+    assert [schedule["GroupName"] for schedule in schedules] == ["runs", "runs"]
+    assert "dynamodb://runs?region=eu-west-1" in text
+    assert ":sqs:eu-west-1:111122223333:runs-dead-letters" in text
+    assert ":table/runs" in text
+
+
+def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:
+    """The role's policy names the table."""
+    app = cdk.App()
+    ledgers, others = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Others"))
+    RunLedger(ledgers, "Ledger", table_name="runs").grant_read(_role(others))
+    [statement] = _only(others, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Resource"]["Fn::Join"][1][-1] == ":dynamodb:eu-west-1:111122223333:table/runs"
+    assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+
+
+def test_the_archive_holds_what_the_handlers_import_and_no_more() -> None:
+    """Source files of the two packages without the commands, and zone data."""
+    names = zipfile.ZipFile(io.BytesIO(lambda_archive())).namelist()
+    assert {"cronce/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*names}
+    assert names == sorted(names)
+    assert {name.partition("/")[0] for name in names} == {"cronce", "cronce_lambdas", "tzdata"}
+    assert [name for name in names if name.startswith("cronce/cli/") or "__pycache__" in name] == []
+    assert [name for name in names if not name.startswith("tzdata/") and not name.endswith(".py")] == []
+
+
+def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> None:
+    """A copy of the packages elsewhere, with other times, as a wheel unpacks them, has the same hash."""
+    for package in ("cronce", "cronce_lambdas", "tzdata"):
+        [folder] = importlib.import_module(package).__path__
+        shutil.copytree(folder, tmp_path / package, copy_function=shutil.copyfile)
+    code = (
+        "import hashlib, cronce, sys; from cronce_cdk._lambda_code import lambda_archive;"
+        "print(cronce.__file__, hashlib.sha256(lambda_archive()).hexdigest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [str(tmp_path / "cronce/__init__.py"), hashlib.sha256(lambda_archive()).hexdigest()]
+
+
+def test_the_handler_runs_from_the_archive_alone(tmp_path: Path) -> None:
+    """Without site-packages: only boto3 comes with Lambda's runtime, and it is not needed to import."""
+    archive = tmp_path / "code.zip"
+    archive.write_bytes(lambda_archive())
+    code = (
+        f"import sys; sys.path.insert(0, {str(archive)!r}); import cronce_lambdas.recorder as r;"
+        "from importlib.resources import files;"
+        "print(r.__file__, r.handler({}, None), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file())"
+    )
+    done = subprocess.run([sys.executable, "-ISc", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split(maxsplit=1)[0] == f"{archive}/cronce_lambdas/recorder.py"
+    assert done.stdout.rstrip().endswith("True")
+
+
+def test_a_missing_package_is_named(stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a function that fails to import at 06:00."""
+    monkeypatch.setattr("cronce_cdk._lambda_code.PACKAGES", ("cronce", "no_such_package"))
+    with pytest.raises(ConstructConfigError, match="no_such_package"):
+        RunLedger(stack, "Ledger")
