@@ -1,0 +1,168 @@
+"""What the exhaustive search is run with, and its command.
+
+`python -m tests.simulation.exhaustive` runs the bound of every test run, `--deep` the one for an
+hour of patience. The last line is one line of figures.
+"""
+
+# ruff: noqa: T201  # a command prints
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import product
+
+from cronce.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest, bearable_skew
+from cronce.protocol.states import Status
+from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog
+from tests.simulation.interleavings import EPOCH, JOB, Bound, Figures, Search
+from tests.simulation.processes import Process, Script
+
+LEASE = timedelta(seconds=20)
+
+COARSE = Bound(faults=1, jumps=1, sizes=(timedelta(seconds=15.6), timedelta(seconds=31)))
+"""Time moves once: to just before trust ends, or beyond every lease and allowance."""
+
+FINE = Bound(faults=1, jumps=2, sizes=(timedelta(seconds=10), timedelta(seconds=15.6)))
+"""Time moves twice: together within trust, after it, within the allowance for skew, or beyond everything."""
+
+QUIET = Bound(faults=0, jumps=1, sizes=COARSE.sizes)
+TIMELESS = Bound(faults=1, jumps=0, sizes=())
+STORMY = Bound(faults=2, jumps=2, sizes=FINE.sizes)
+
+_OBSERVERS: Mapping[str, Callable[[str, str], Script]] = {
+    "watchdog": watchdog,
+    "recorder": partial(recorder, owner="a"),
+    "person": person,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Two claimants and perhaps an observer.
+
+    Attributes:
+        same: True if both claim the same period, False for two periods of one job.
+        observer: `watchdog`, `recorder`, `person` or None.
+        fails: True if the first claimant's work fails; one retry is allowed then.
+        ahead: How far the clocks of the second claimant and the observer are ahead of the first one's.
+        skew: How far the second claimant believes its clock to be from the store's.
+        deadline: The starting deadline.
+        foreign: True if a foreign writer left a RUNNING row without a lease.
+    """
+
+    concurrency: ConcurrencyPolicy
+    on_lost: OnLost = OnLost.RETRY
+    same: bool
+    observer: str | None = None
+    fails: bool = False
+    ahead: timedelta = MAX_CLOCK_SKEW
+    skew: timedelta = timedelta(0)
+    deadline: timedelta | None = None
+    foreign: bool = False
+
+    def __str__(self) -> str:
+        words = [self.concurrency, self.on_lost, "one period" if self.same else "two periods"]
+        words += [f"with {self.observer}"] if self.observer else []
+        words += ["work fails"] if self.fails else []
+        words += [f"clock {self.ahead.total_seconds():+g} s"]
+        words += [f"skew {self.skew.total_seconds():g} s"] if self.skew else []
+        words += ["foreign row"] if self.foreign else []
+        words += [f"deadline {self.deadline.total_seconds():g} s"] if self.deadline else []
+        return " ".join(words)
+
+    def search(self, bound: Bound) -> Search:
+        """The search of this scenario, ready to begin."""
+        policy = Policy(
+            concurrency_policy=self.concurrency,
+            on_lost=self.on_lost,
+            lease=LEASE,
+            backoff_limit=int(self.fails),
+            starting_deadline=self.deadline,
+        )
+        first = ClaimRequest(job=JOB, period="11-29", token="ta", owner="a", policy=policy, scheduled_at=EPOCH)
+        period = "11-29" if self.same else "11-30"
+        scheduled_at = EPOCH if self.same else EPOCH + timedelta(seconds=1)
+        second = ClaimRequest(job=JOB, period=period, token="tb", owner="b", policy=policy, scheduled_at=scheduled_at)
+        outcome = FAILED if self.fails else DONE
+        processes = [
+            Process("a", partial(claimant, first, beats=1, outcome=outcome)),
+            Process("b", partial(claimant, second), ahead=self.ahead, skew=self.skew),
+        ]
+        asks = [first, second]
+        if self.observer:
+            script = partial(_OBSERVERS[self.observer], JOB, first.period)
+            processes.append(Process(self.observer, script, ahead=self.ahead))
+        foreign = RunRecord(
+            job=JOB, period=first.period, version=1, status=Status.RUNNING, attempt=1, token="tz", owner="z"
+        )
+        return Search(processes, asks, bound=bound, stands=foreign if self.foreign else None)
+
+
+def default_plan() -> Iterator[tuple[Scenario, Bound]]:
+    """What every test run affords."""
+    allow, forbid = ConcurrencyPolicy.ALLOW, ConcurrencyPolicy.FORBID
+    wait, replace = ConcurrencyPolicy.WAIT, ConcurrencyPolicy.REPLACE
+    far = timedelta(seconds=60)
+    for policy in (allow, forbid, wait, replace):
+        yield Scenario(concurrency=policy, same=True, foreign=True), QUIET
+        yield Scenario(concurrency=policy, same=False, deadline=timedelta(seconds=12)), QUIET
+    yield Scenario(concurrency=forbid, same=True, ahead=far, skew=far), COARSE
+    yield Scenario(concurrency=forbid, same=True, ahead=_farthest_apart()), COARSE
+    yield Scenario(concurrency=forbid, same=True, on_lost=OnLost.HOLD), COARSE
+    yield Scenario(concurrency=forbid, same=True, fails=True), COARSE
+    yield Scenario(concurrency=allow, same=True), FINE
+    yield Scenario(concurrency=allow, same=True, on_lost=OnLost.HOLD, observer="recorder"), COARSE
+    yield Scenario(concurrency=forbid, same=True, observer="recorder"), COARSE
+    yield Scenario(concurrency=forbid, same=True, on_lost=OnLost.HOLD, observer="person"), QUIET
+    yield Scenario(concurrency=allow, same=True, observer="watchdog"), COARSE
+    yield Scenario(concurrency=forbid, same=False), COARSE
+    yield Scenario(concurrency=forbid, same=True), FINE
+    yield Scenario(concurrency=forbid, same=False, observer="recorder"), QUIET
+    yield Scenario(concurrency=forbid, same=False, observer="watchdog"), QUIET
+    yield Scenario(concurrency=wait, same=False), COARSE
+    yield Scenario(concurrency=replace, same=False), TIMELESS
+
+
+def _farthest_apart() -> timedelta:
+    """How far apart two hosts' clocks can be of which neither is found out: the store's `Date` is cut to seconds."""
+    return 2 * (bearable_skew(LEASE, max_clock_skew=MAX_CLOCK_SKEW) + timedelta(seconds=1))
+
+
+def deep_plan() -> Iterator[tuple[Scenario, Bound]]:
+    """Every policy, periods, observer and clock; two faults for one period without observer."""
+    for concurrency, on_lost, same, observer, ahead in product(
+        ConcurrencyPolicy, OnLost, (True, False), (None, *_OBSERVERS), (MAX_CLOCK_SKEW, -MAX_CLOCK_SKEW)
+    ):
+        scenario = Scenario(concurrency=concurrency, on_lost=on_lost, same=same, observer=observer, ahead=ahead)
+        waits = concurrency in (ConcurrencyPolicy.WAIT, ConcurrencyPolicy.REPLACE) and not same
+        if observer:
+            yield scenario, QUIET if waits else COARSE
+        else:
+            yield scenario, COARSE if waits else FINE
+            if same:
+                yield scenario, STORMY
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the search, a line a scenario."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.exhaustive", description=__doc__)
+    parser.add_argument("--deep", action="store_true", help="every scenario, and two faults")
+    options = parser.parse_args(arguments)
+    began, total, scenarios = time.monotonic(), Figures(), 0
+    for scenario, bound in deep_plan() if options.deep else default_plan():
+        figures = scenario.search(bound).explore()
+        total += figures
+        scenarios += 1
+        print(f"{scenario!s:52} {bound}: {figures}", flush=True)
+    print(f"exhaustive: {scenarios} scenarios, {total}, 0 promises broken, {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,398 @@
+"""A fleet over days of virtual time, through the real `Ledger`, `Claim` and `Driver`.
+
+Schedulers deliver a tick never, once or many times; tasks crash, pause, are asked to stop or work
+too long; hosts have wrong clocks and lose their way to the table; answers are lost, writes come
+late or twice. After every write and every act of a task the promises are held against it, and in
+the end every tick must stand in one visible final state.
+
+`python -m tests.simulation.fleet --seed N` replays one fleet, `--seeds A-B` runs many. A failure
+prints its seed and what happened to the job. The last line is one line of figures.
+"""
+
+# ruff: noqa: T201  # a command prints
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from random import Random
+from unittest.mock import patch
+
+from cronce.claim import Claim
+from cronce.clock import SteadyClock
+from cronce.driver import Driver
+from cronce.errors import LeaseLostError, LedgerUnavailableError
+from cronce.ledger import Ledger
+from cronce.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.protocol.observing import LOST_REASONS, mark_lost
+from cronce.protocol.records import RunRecord, run_key
+from cronce.protocol.states import Reason, Status, Trigger
+from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
+from tests.simulation.promises import broken_by_overlap, broken_by_trust, shown
+from tests.simulation.rules import FINAL, BrokenRuleError
+from tests.simulation.wire import Table, Weather, Wire
+
+DAY = 86_400.0
+LEASE = timedelta(seconds=60)
+ROUND = 60.0
+"""Seconds between two rounds of the watchdog."""
+
+NOTICED_WITHIN = LEASE.total_seconds() + 10 + ROUND + 30
+"""Seconds after which a crashed run is not RUNNING any more: the lease, the allowance for skew and
+the clocks' own error, a round of the watchdog, and its patience with the table."""
+
+PATIENCE_OF_A_PERSON = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A scheduled job: how often it is due and how long its work takes, in seconds."""
+
+    name: str
+    every: float
+    work: tuple[float, float]
+    policy: Policy
+
+
+def _jobs() -> tuple[Job, ...]:
+    def job(name: str, every: float, work: tuple[float, float], **policy: object) -> Job:
+        return Job(name=name, every=every, work=work, policy=Policy(lease=LEASE, backoff_limit=2, **policy))  # type: ignore[arg-type]
+
+    late = timedelta(minutes=20)
+    return (
+        job("allow", 900, (5, 300), concurrency_policy=ConcurrencyPolicy.ALLOW),
+        job("forbid", 600, (5, 500), concurrency_policy=ConcurrencyPolicy.FORBID),
+        job("forbid-hold", 1800, (5, 900), concurrency_policy=ConcurrencyPolicy.FORBID, on_lost=OnLost.HOLD),
+        job("wait", 900, (5, 1000), concurrency_policy=ConcurrencyPolicy.WAIT, starting_deadline=late),
+        job("replace", 900, (5, 1000), concurrency_policy=ConcurrencyPolicy.REPLACE),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where tasks run: its clock, and until when it has no way to the table."""
+
+    clock: HostClock
+    partitions: list[tuple[float, float]]
+
+
+class Fleet:
+    """One seeded fleet from its first tick to its last state."""
+
+    def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20) -> None:
+        self.seed = seed
+        self.counts: Counter[str] = Counter()
+        self._days = days
+        self._rng = Random(seed)
+        self._kernel = Kernel()
+        self._table = Table(self._kernel, self._log, {job.name: job.policy for job in _jobs()})
+        self._history: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=60))
+        self._acting: dict[str, dict[Proc, Claim]] = defaultdict(dict)
+        self._fences: Counter[str] = Counter()
+        self._procs: dict[str, Proc] = {}
+        self._about = ""
+        self._succeeded: set[tuple[str, str]] = set()
+        self._calm = False
+        self._hosts = [self._host(number) for number in range(hosts)]
+
+    def run(self) -> None:
+        """Live through the days, then let it calm down, then look.
+
+        Raises:
+            BrokenRuleError: A promise was broken, or the protocol crashed; the message tells the
+                seed, and what happened to the job.
+        """
+        with patch.object(os, "urandom", Random(self.seed + 1).randbytes):
+            try:
+                for job in _jobs():
+                    for number in range(int(self._days * DAY / job.every)):
+                        self._tick(job, number * job.every)
+                    self._kernel.spawn(f"watchdog of {job.name}", partial(self._watch, job))
+                self._kernel.run(self._days * DAY)
+                self._calm = True
+                self._kernel.run(self._days * DAY + 4 * 3600)
+                for job in _jobs():
+                    self._check_ends(job)
+            except Exception as error:
+                history = "\n".join(self.history().get(self._about, []))
+                told = str(error) if isinstance(error, BrokenRuleError) else repr(error)
+                raise BrokenRuleError(f"seed {self.seed}, {_hms(self._kernel.now)}: {told}\n{history}") from error
+            finally:
+                self._kernel.end()
+
+    def history(self) -> dict[str, list[str]]:
+        """What happened last to each job, a line an event."""
+        return {job: list(events) for job, events in self._history.items()}
+
+    # -- what schedulers and platform do
+
+    def _host(self, number: int) -> Host:
+        """The first one has a clock that cannot be trusted; it must be found out."""
+        wrong = self._rng.uniform(-2.4, 2.4) if number else self._rng.choice((-600.0, 600.0))
+        partitions: list[tuple[float, float]] = []
+        at = 0.0
+        while (at := at + self._rng.expovariate(1 / 7200)) < self._days * DAY:
+            partitions.append((at, at + self._rng.uniform(2, 150)))
+        return Host(HostClock(self._kernel, ahead=wrong), partitions)
+
+    def _tick(self, job: Job, at: float) -> None:
+        """Deliver the tick never, once or more often; the watchdog delivers what was forgotten."""
+        self.counts["ticks"] += 1
+        for _ in range(self._rng.choices((0, 1, 2, 4), weights=(1, 12, 4, 2))[0]):
+            self._start(job, at, Trigger.SCHEDULE, delay=self._rng.choice((0.0, 0.5, 2.0, 30.0, 200.0)))
+
+    def _start(self, job: Job, tick: float, trigger: Trigger, *, delay: float = 0.0) -> None:
+        """Start a task, and decide what befalls it."""
+        self.counts["tasks"] += 1
+        owner = f"task-{self.counts['tasks']}"
+        host = self._rng.choice(self._hosts)
+        begins = max(self._kernel.now, tick) + delay + self._rng.uniform(0, 1)
+        proc = self._kernel.spawn(owner, partial(self._task, job, tick, trigger, host), at=begins)
+        self._procs[owner] = proc
+        soon = begins + self._rng.choice((self._rng.uniform(0, 0.5), self._rng.uniform(0, job.work[1])))
+        fate = self._rng.random()
+        if self._calm:
+            return
+        if fate < 0.08:
+            self._kernel.call(soon, lambda: self._crash(proc, job, tick))
+        elif fate < 0.14:
+            self._kernel.call(soon, lambda: self._pause(proc, job))
+        elif fate < 0.18:
+            self._kernel.call(soon, lambda: self._ask_to_stop(proc, job, "the platform"))
+
+    def _crash(self, proc: Proc, job: Job, tick: float) -> None:
+        if not proc.alive:
+            return
+        self.counts["crashes"] += 1
+        self._log(job.name, proc.name, "crashes")
+        self._acting[job.name].pop(proc, None)
+        self._kernel.kill(proc)
+        for _ in range(self._rng.choice((0, 1, 1, 2))):
+            self._kernel.spawn(
+                "recorder",
+                lambda _proc: self._record(job, tick, proc),
+                at=self._kernel.now + self._rng.uniform(0.5, 90),
+            )
+        self._kernel.call(self._kernel.now + NOTICED_WITHIN, lambda: self._check_noticed(job, tick, proc))
+
+    def _pause(self, proc: Proc, job: Job) -> None:
+        if proc.alive:
+            self.counts["pauses"] += 1
+            proc.paused_until = self._kernel.now + self._rng.choice((5.0, 20.0, 70.0, 200.0))
+            self._log(job.name, proc.name, f"is paused until {_hms(proc.paused_until)}")
+
+    def _ask_to_stop(self, proc: Proc, job: Job, who: str) -> None:
+        if proc.alive and not proc.killed:
+            self.counts["stops"] += 1
+            self._log(job.name, proc.name, f"is asked to stop by {who}")
+            self._kernel.ask_to_stop(proc)
+
+    # -- what a task does
+
+    def _task(self, job: Job, tick: float, trigger: Trigger, host: Host, proc: Proc) -> None:
+        """Claim, work as long as the claim is trusted, settle."""
+        ledger = self._ledger(proc.name, job, host)
+        period = _period(tick)
+        try:
+            claim = ledger.claim(job.name, period, trigger=trigger, stop=proc.stop)
+        except LedgerUnavailableError:
+            self.counts["unavailable"] += 1
+            return
+        if not isinstance(claim, Claim):
+            self.counts["refused"] += 1
+            self._log(job.name, proc.name, f"is refused {period}: {claim.reason}")
+            return
+        self.counts["claims"] += 1
+        self._log(job.name, proc.name, f"works on {period}, fence {claim.fence}")
+        self._acting[job.name][proc] = claim
+        try:
+            self._work(proc, job, claim)
+        except LeaseLostError:
+            self.counts["leases lost"] += 1
+            self._log(job.name, proc.name, f"lost {period}")
+        finally:
+            self._acting[job.name].pop(proc, None)
+
+    def _work(self, proc: Proc, job: Job, claim: Claim) -> None:
+        left = self._rng.uniform(*job.work)
+        self._act(job, claim)
+        while left > 0:
+            step = min(left, LEASE.total_seconds() / 4, claim.trust_left)
+            self._kernel.sleep(step)
+            left -= step
+            self._act(job, claim)
+            if proc.stop.is_set() or claim.stop_requested:
+                self._acting[job.name].pop(proc, None)
+                claim.fail("asked to stop", reason=claim.stop_requested or Reason.INTERRUPTED)
+                return
+            claim.heartbeat()
+        self._acting[job.name].pop(proc, None)
+        if self._rng.random() < 0.05:
+            claim.fail("bad data")
+        else:
+            claim.complete({"mails": 3100})
+            self.counts["completed"] += 1
+            if (job.name, claim.period) in self._succeeded:
+                self._hold(job, f"a success is never repeated: {claim.period}")
+            self._succeeded.add((job.name, claim.period))
+
+    def _act(self, job: Job, claim: Claim) -> None:
+        """Do something that others see, as a task does after `Claim.check`; nobody else may be acting then.
+
+        Raises:
+            LeaseLostError: The task must not act any more.
+        """
+        if claim.lost:
+            claim.check()
+        self.counts["acts"] += 1
+        if claim.trust_left <= 0:
+            self._hold(job, f"who acts trusts its claim: {claim.record.owner} does not")
+        self._hold(job, broken_by_trust(claim._held, self._table.rows(claim.record), job.policy))
+        for other in self._acting[job.name].values():
+            if other is not claim and other.trust_left > 0:
+                self._hold(job, broken_by_overlap(claim._held, other._held, job.policy))
+        if job.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
+            if claim.fence < self._fences[job.name]:
+                self._hold(job, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")
+            self._fences[job.name] = claim.fence
+
+    def _ledger(self, name: str, job: Job, host: Host) -> Ledger:
+        return Ledger(
+            self._wire(name, host),
+            policy=job.policy,
+            owner=name,
+            clock=host.clock,
+            stop_task=lambda owner, _reason: self._ask_to_stop(self._procs[owner], job, name),
+        )
+
+    def _wire(self, name: str, host: Host | None) -> Wire:
+        def weather() -> Weather | None:
+            if self._calm:
+                return Weather(throttled=0, request_lost=0, answer_lost=0, late=0, twice=0)
+            now = self._kernel.now
+            return None if host and any(begins <= now < ends for begins, ends in host.partitions) else Weather()
+
+        return Wire(self._kernel, self._table, name, rng=self._rng, weather=weather)
+
+    # -- what observers do
+
+    def _record(self, job: Job, tick: float, proc: Proc) -> None:
+        """Tell the ledger that the task stopped; the platform may tell it late, twice or never."""
+        ledger = Ledger(self._wire("recorder", None), clock=HostClock(self._kernel, ahead=0.0), owner="recorder")
+        try:
+            ledger.mark_stopped(job.name, _period(tick), owner=proc.name, exit_code=137)
+        except LedgerUnavailableError:
+            self.counts["events lost"] += 1
+
+    def _watch(self, job: Job, proc: Proc) -> None:
+        """Mark what is lost, and start again what did not come to its end."""
+        clock = HostClock(self._kernel, ahead=0.0)
+        wire = self._wire(proc.name, None)
+        again: dict[float, float] = {}
+        while True:
+            self._kernel.sleep(ROUND)
+            now = self._kernel.now
+            for number in range(int(min(now, self._days * DAY - 1) // job.every) + 1):
+                tick = number * job.every
+                if again.get(tick) == float("inf"):
+                    continue
+                run = self._table.get(job.name, run_key(_period(tick)))
+                if isinstance(run, RunRecord) and _settled(run):
+                    again[tick] = float("inf")
+                    continue
+                if isinstance(run, RunRecord) and run.status is Status.RUNNING:
+                    driver = Driver(wire, SteadyClock(clock), proc.stop, lambda _owner, _reason: None)
+                    driver.run(mark_lost(run), lambda _error, waited: 20.0 - waited)
+                    continue
+                if now - tick < 300 or again.get(tick, 0.0) > now:
+                    continue
+                again[tick] = now + 1200
+                if isinstance(run, RunRecord) and run.reason in LOST_REASONS and job.policy.on_lost is OnLost.HOLD:
+                    self._release(job, tick)
+                else:
+                    self._start(job, tick, Trigger.RETRY if run else Trigger.CATCH_UP)
+
+    def _release(self, job: Job, tick: float) -> None:
+        ledger = Ledger(self._wire("ann", None), clock=HostClock(self._kernel, ahead=0.0), owner="ann")
+        try:
+            ledger.release(job.name, _period(tick), actor="ann", note="looked at it")
+        except LedgerUnavailableError:
+            return
+        self.counts["released"] += 1
+        self._start(job, tick, Trigger.RETRY, delay=1.0)
+
+    # -- what must hold
+
+    def _check_noticed(self, job: Job, tick: float, proc: Proc) -> None:
+        run = self._table.get(job.name, run_key(_period(tick)))
+        if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.owner == proc.name:
+            self._hold(job, f"a crash is noticed within {NOTICED_WITHIN:g} s: {proc.name} died, but {shown(run)}")
+
+    def _check_ends(self, job: Job) -> None:
+        for number in range(int(self._days * DAY / job.every)):
+            run = self._table.get(job.name, run_key(_period(number * job.every)))
+            if not isinstance(run, RunRecord) or run.status not in FINAL:
+                self._hold(job, f"every tick ends in one visible state: {_period(number * job.every)} is {shown(run)}")
+                continue
+            self.counts[run.status] += 1
+            exhausted = run.status is Status.FAILED and run.failures > job.policy.backoff_limit
+            late = job.policy.starting_deadline is not None and run.status in (Status.MISSED, Status.SKIPPED)
+            if not (_settled(run) or exhausted or late):
+                self._hold(job, f"nothing is stuck: after hours of calm {shown(run)}")
+
+    def _hold(self, job: Job, broken: str | None) -> None:
+        if broken:
+            self._about = job.name
+            raise BrokenRuleError(f"{job.name}: {broken}")
+
+    def _log(self, job: str, who: str, what: str) -> None:
+        self._about = job
+        self._history[job].append(f"  {_hms(self._kernel.now)}  {who:12} {what}")
+
+
+def _settled(run: RunRecord) -> bool:
+    """True if no machine begins another attempt: it is done, or a newer run replaced it."""
+    return run.status is Status.SUCCEEDED or run.reason == Reason.REPLACED
+
+
+def _period(tick: float) -> str:
+    return f"{EPOCH + timedelta(seconds=tick):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _hms(at: float) -> str:
+    return f"{EPOCH + timedelta(seconds=at):%d %H:%M:%S.%f}"[:-3]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run fleets, a line a seed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.fleet", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="replay this fleet")
+    parser.add_argument("--seeds", metavar="A-B", help="run all of these")
+    parser.add_argument("--days", type=float, default=1.0, help="virtual days, before four hours of calm")
+    options = parser.parse_args(arguments)
+    first, _, last = (options.seeds or str(options.seed)).partition("-")
+    began, total = time.monotonic(), Counter[str]()
+    seeds = range(int(first), int(last or first) + 1)
+    for seed in seeds:
+        fleet = Fleet(seed, days=options.days)
+        fleet.run()
+        total += fleet.counts
+        print(f"seed {seed}: {_figures(fleet.counts)}", flush=True)
+    print(
+        f"fleet: {len(seeds)} seeds, {len(seeds) * options.days:g} virtual days, {_figures(total)},"
+        f" 0 promises broken, {time.monotonic() - began:.0f} s"
+    )
+
+
+def _figures(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[name]:,} {name}" for name in sorted(counts, key=str.lower))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,405 @@
+"""Single changes of the protocol, each of which must be caught, so that the checks are known to see.
+
+`python -m tests.simulation.mutants` applies them one at a time to a copy of the package, runs the
+checks on it and prints which one caught it: the exhaustive search, a fleet, or the unit tests.
+"""
+
+# ruff: noqa: T201  # a command prints
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_REPOSITORY = Path(__file__).parents[2]
+_PACKAGE = _REPOSITORY / "ledger" / "cronce"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change: in `file`, `old` (which stands there once) becomes `new`; `breaks` says what is wrong then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    breaks: str
+
+
+_CLAIMING, _HOLDING = "protocol/claiming.py", "protocol/holding.py"
+_SLOT, _OBSERVING = "protocol/slot.py", "protocol/observing.py"
+_RECORDS = "protocol/records.py"
+
+MUTANTS = (
+    Mutant(
+        "unconditional finish",
+        _HOLDING,
+        "if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:",
+        "if not isinstance(stands, RunRecord):",
+        "an old attempt's finish overwrites its successor (powertools' idempotency)",
+    ),
+    Mutant(
+        "unconditional swap",
+        "stores/memory.py",
+        "if _identity(stands) != _identity(expected):",
+        "if expected is None and stands is not None:",
+        "a take-over overwrites whatever was written meanwhile",
+    ),
+    Mutant(
+        "unlock without owner check",
+        _HOLDING,
+        "        yield from swap(slot.freed(), slot)",
+        "        from cronce.protocol.operations import get_slot\n"
+        "        now_held = yield from get_slot(slot.job)\n"
+        "        yield from swap(now_held.freed(), now_held)",
+        "a late owner frees the next owner's slot (ShedLock on DynamoDB)",
+    ),
+    Mutant(
+        "lock without fence",
+        _RECORDS,
+        "            fence=self.fence + 1,",
+        "            fence=self.fence,",
+        "effects of an old holder cannot be told from the new one's",
+    ),
+    Mutant(
+        "attempt not numbered",
+        _CLAIMING,
+        "        attempt=standing.attempt + 1,",
+        "        attempt=standing.attempt,",
+        "two attempts bear one number",
+    ),
+    Mutant(
+        "wrong token compared",
+        _CLAIMING,
+        "if standing.token == ask.token:",
+        "if standing.trigger == ask.trigger:",
+        "a duplicate takes the winner's row for its own",
+    ),
+    Mutant(
+        "slot compared by period only",
+        _SLOT,
+        "if slot.period == mine.period and mine.is_attempt(slot.attempt, slot.token):",
+        "if slot.period == mine.period:",
+        "an owner takes its successor's slot for its own",
+    ),
+    Mutant(
+        "slot freed before finishing",
+        _HOLDING,
+        "    written = yield from _rewrite(held, finished)",
+        "    if held.slot:\n        yield from free_slot(held.slot)\n    written = yield from _rewrite(held, finished)",
+        "the next run begins while this one is still open",
+    ),
+    Mutant(
+        "slot never freed",
+        _HOLDING,
+        "    if isinstance(written, Held) and held.slot:",
+        "    if isinstance(written, Lost) and held.slot:",
+        "the job looks busy after its run is over",
+    ),
+    Mutant(
+        "slot taken from the living",
+        _SLOT,
+        "if run is None or run.status is not Status.RUNNING or not run.is_attempt(slot.attempt, slot.token):",
+        "if run is None or run.heartbeat_at is not None:",
+        "two runs of a job overlap",
+    ),
+    Mutant(
+        "slot forgotten",
+        _CLAIMING,
+        "is not ConcurrencyPolicy.ALLOW:",
+        "is ConcurrencyPolicy.WAIT:",
+        "FORBID and REPLACE behave like ALLOW",
+    ),
+    Mutant(
+        "slot taken while the holder is asked to stop",
+        _SLOT,
+        "or not run.is_attempt(slot.attempt, slot.token):",
+        "or not run.is_attempt(slot.attempt, slot.token) or run.cancel_requested:",
+        "who replaces does not wait for the other one's end",
+    ),
+    Mutant(
+        "fence forgotten with the slot",
+        _RECORDS,
+        "version=self.version + 1, period=None,",
+        "version=self.version + 1, fence=0, period=None,",
+        "a fence falls",
+    ),
+    Mutant(
+        "trust from the answer",
+        _HOLDING,
+        "            return replace(held, run=changed, sent_at=now)",
+        "            return replace(held, run=changed, sent_at=(yield from read_clock()))",
+        "a slow answer stretches the trust beyond the lease",
+    ),
+    Mutant(
+        "trust from the end of the lease",
+        _CLAIMING,
+        "            held = _held(ask, decision.record, now)",
+        "            held = _held(ask, decision.record, now + ask.policy.lease)",
+        "a claimant acts for two leases",
+    ),
+    Mutant(
+        "trust without end",
+        _HOLDING,
+        "return self.sent_at + self.lease * 4 / 5",
+        "return self.sent_at + self.lease * 8 / 5",
+        "a holder acts after its lease is over",
+    ),
+    Mutant(
+        "lost lease ignored",
+        "claim.py",
+        "self._lost_why is None and self.trust_left <= 0:",
+        "self._lost_why is None and self.trust_left < 0:",
+        "a paused task goes on working when it wakes up",
+    ),
+    Mutant(
+        "renewal without effect",
+        _HOLDING,
+        "            lease_until=lease_end(now, held.lease),\n            checkpoint",
+        "            lease_until=run.lease_until,\n            checkpoint",
+        "the heartbeat lengthens the trust but not the lease",
+    ),
+    Mutant(
+        "no allowance for skew",
+        _RECORDS,
+        "now > self.lease_until + max_clock_skew",
+        "now > self.lease_until - max_clock_skew",
+        "a reader whose clock is ahead takes over a living run",
+    ),
+    Mutant(
+        "clock not doubted before taking over",
+        _CLAIMING,
+        "if heard and (skew := (yield from read_skew())) > ask.bearable_skew:",
+        "if heard and (skew := (yield from read_skew())) > ask.bearable_skew * 1000:",
+        "a host whose clock is minutes ahead steals a living run",
+    ),
+    Mutant(
+        "clock never compared",
+        "driver.py",
+        "self._skew = max(ahead, behind, timedelta(0))",
+        "self._skew = timedelta(0)",
+        "a host whose clock is minutes ahead is never found",
+    ),
+    Mutant(
+        "foreign row taken over",
+        _CLAIMING,
+        "    if standing.lease_until is None:\n        return Refused(RefusalReason.HELD, standing)\n"
+        "    if not standing.lease_over",
+        "    if standing.lease_until is not None and not standing.lease_over",
+        "a run without a lease is taken for an orphan while its owner lives",
+    ),
+    Mutant(
+        "lease not asked",
+        _CLAIMING,
+        "if not standing.lease_over(now, max_clock_skew=ask.max_clock_skew):",
+        "if standing.lease_until > now + ask.policy.lease * 2:",
+        "a living run is taken over",
+    ),
+    Mutant(
+        "HOLD ignored",
+        _CLAIMING,
+        "if ask.policy.on_lost is OnLost.HOLD and ask.force is None:",
+        "if ask.policy.on_lost is OnLost.HOLD and ask.force is not None:",
+        "a lost run is repeated by a machine",
+    ),
+    Mutant(
+        "stopped task is not lost",
+        _OBSERVING,
+        "frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})",
+        "frozenset({Reason.LEASE_LOST})",
+        "under HOLD, a run whose task the platform killed is repeated by a machine",
+    ),
+    Mutant(
+        "success repeated",
+        _CLAIMING,
+        "            if ask.force is None:\n",
+        "            if ask.force is None and ask.trigger.by_person:\n",
+        "a late duplicate runs a finished period again",
+    ),
+    Mutant(
+        "watchdog does not look at the lease",
+        _OBSERVING,
+        "if not run.lease_over(now, max_clock_skew=max_clock_skew):",
+        "if run.status is not Status.RUNNING:",
+        "a living run is marked lost",
+    ),
+    Mutant(
+        "recorder does not look at the owner",
+        _OBSERVING,
+        "if run is None or run.status is not Status.RUNNING or run.owner != owner:",
+        "if run is None or run.status is not Status.RUNNING:",
+        "a late stop event of one task ends another one's run",
+    ),
+    Mutant(
+        "recorder marks what is over",
+        _OBSERVING,
+        "if run is None or run.status is not Status.RUNNING or run.owner != owner:",
+        "if run is None or run.owner != owner:",
+        "a final state moves back",
+    ),
+    Mutant(
+        "late finish completes the next attempt",
+        _HOLDING,
+        "        if not _is_run_of(stands, held):\n            return lost",
+        "        if not isinstance(stands, RunRecord):\n            return lost",
+        "an old attempt's success is written over its successor's failure",
+    ),
+    Mutant(
+        "observer outranks the owner",
+        _HOLDING,
+        "            case Status.FAILED, Event.COMPLETE:",
+        "            case Status.FAILED, Event.FORCE:",
+        "a success is thrown away because an observer thought its owner dead",
+    ),
+    Mutant(
+        "lost answer taken for a lost race",
+        "protocol/operations.py",
+        "return Swapped(answer.written or answer.stands == record, answer.stands)",
+        "return Swapped(answer.written, answer.stands)",
+        "who stood back is told that its run was taken over",
+    ),
+    Mutant(
+        "refused with the run in hand",
+        _SLOT,
+        "    given_back = yield from finish(held, outcome)\n",
+        "    given_back = held\n    yield from ()\n",
+        "a skipped run stands RUNNING until its lease is over",
+    ),
+    Mutant(
+        "one retry too few",
+        _CLAIMING,
+        "if standing.failures > ask.policy.backoff_limit:",
+        "if standing.failures >= ask.policy.backoff_limit:",
+        "a run with a retry left is stuck",
+    ),
+    Mutant(
+        "trust not looked at when handed out",
+        _CLAIMING,
+        "    if now < held.trusted_until:\n",
+        "    if now < held.trusted_until + held.lease:\n",
+        "a claim is handed out after its trust ran out",
+    ),
+    Mutant(
+        "half of the clocks' disagreement",
+        "protocol/requests.py",
+        "return min(max_clock_skew, (max_clock_skew + lease / 5) / 2 - timedelta(seconds=1))",
+        "return max_clock_skew",
+        "two hosts that are wrong in opposite directions overlap",
+    ),
+    Mutant(
+        "replaced run begun again",
+        _CLAIMING,
+        "if standing.reason == Reason.REPLACED:",
+        "if standing.reason == Reason.OVERLAP:",
+        "two runs replace each other for ever",
+    ),
+    Mutant(
+        "older run replaces a newer one",
+        _SLOT,
+        "holder.scheduled_at > ask.scheduled_at",
+        "holder.scheduled_at < ask.scheduled_at",
+        "a late delivery stops the run that came after it",
+    ),
+    Mutant(
+        "replaced run says interrupted",
+        _HOLDING,
+        "reason=Reason.REPLACED if replaced else outcome.reason",
+        "reason=outcome.reason",
+        "nobody sees that a newer run took its place, and it is begun again",
+    ),
+    Mutant(
+        "lateness judged by a wrong clock",
+        _CLAIMING,
+        "if isinstance(decision, Settle) and not heard:",
+        "if isinstance(decision, Settle) and heard and standing is None:",
+        "a host whose clock is minutes ahead records a tick as missed",
+    ),
+)
+
+
+class MutantStaleError(Exception):
+    """The old text does not stand in the file exactly once; the mutant has to follow the code."""
+
+
+def mutated(mutant: Mutant, text: str) -> str:
+    """The file with the change.
+
+    Raises:
+        MutantStaleError: The old text does not stand there exactly once.
+    """
+    if text.count(mutant.old) != 1:
+        msg = f"mutant {mutant.name!r}: its old text stands {text.count(mutant.old)} times in {mutant.file}"
+        raise MutantStaleError(msg)
+    return text.replace(mutant.old, mutant.new)
+
+
+def source(mutant: Mutant) -> str:
+    """The file as it stands."""
+    return (_PACKAGE / mutant.file).read_text()
+
+
+def caught_by(mutant: Mutant | None) -> str | None:
+    """The check that fails on a copy of the package with the change, and how; None if all pass.
+
+    Without a mutant the copy is as the package is: then none may fail, or being caught says nothing.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(_PACKAGE, Path(folder) / "cronce", ignore=shutil.ignore_patterns("__pycache__"))
+        if mutant:
+            (Path(folder) / "cronce" / mutant.file).write_text(mutated(mutant, source(mutant)))
+        environ = os.environ | {
+            "PYTHONPATH": os.pathsep.join((folder, str(_REPOSITORY))),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        checks = [sys.executable, "-m", "tests.simulation.checks", "--package", folder]
+        if mutant and not mutant.file.startswith("protocol/"):
+            checks.append("--fleets-only")  # the exhaustive search drives the protocol without them
+        units = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *_unit_tests()]
+        for name, command in (("", checks), ("unit tests: ", units)):
+            done = subprocess.run(command, env=environ, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
+            if done.returncode == 1:
+                return name + next(
+                    (line for line in done.stdout.splitlines() if not name or line.startswith("FAILED")), "?"
+                )
+            if done.returncode:
+                raise RuntimeError(done.stdout + done.stderr)
+    return None
+
+
+def _unit_tests() -> list[str]:
+    folder = _REPOSITORY / "tests" / "unit"
+    names = ("test_claiming.py", "test_holding.py", "test_slot.py", "test_observing.py", "test_states.py")
+    return [str(folder / name) for name in names if (folder / name).exists()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try every mutant, a line each."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
+    parser.add_argument("--only", default="", metavar="TEXT", help="only mutants with this in their name")
+    options = parser.parse_args(arguments)
+    began, catchers, survived = time.monotonic(), Counter[str](), 0
+    if caught := caught_by(None):
+        print(f"the checks fail on the package as it is, so they cannot tell mutants: {caught}")
+        return 2
+    tried = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    for mutant in tried:
+        caught = caught_by(mutant)
+        survived += caught is None
+        catchers[caught.partition(":")[0] if caught else "nothing"] += 1
+        print(f"{'caught' if caught else 'SURVIVED':9} {mutant.name:45} {caught or mutant.breaks}", flush=True)
+    ways = ", ".join(f"{count} by {name}" for name, count in sorted(catchers.items()))
+    print(f"mutants: {len(tried)} tried, {survived} survived ({ways}), {time.monotonic() - began:.0f} s")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What must hold of rows, whoever writes them; each rule names itself when it is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cronce.policy import OnLost, Policy
+from cronce.protocol.records import Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.states import TRANSITIONS, Event, Reason, Status
+
+Rows = Mapping[str, Record]
+
+LOST = frozenset({"lease_lost", "task_stopped"})
+"""Reasons after which nobody can say how far the work got; not taken from the package, which is on trial."""
+
+FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.MISSED})
+
+
+class BrokenRuleError(AssertionError):
+    """Something happened that the ledger promises never happens."""
+
+
+def broken_by_write(rows: Rows, after: Record, policy: Policy) -> str | None:
+    """The rule that writing this row into the job's rows breaks, or None."""
+    before = rows.get(after.key)
+    if after.version != (before.version if before else 0) + 1:
+        return f"a version rises by exactly one, not from {before.version if before else 0} to {after.version}"
+    match before, after:
+        case (None | RunRecord(), RunRecord()):
+            return _broken_by_run(before, after) or _broken_by_attempt(before, after, policy)
+        case (None | SlotRecord(), SlotRecord()):
+            return _broken_by_slot(before, after, rows)
+        case _:
+            return "a row never changes its kind"
+
+
+def _broken_by_run(before: RunRecord | None, after: RunRecord) -> str | None:
+    status = before.status if before else None
+    if not any((status, event) in TRANSITIONS and TRANSITIONS[status, event] is after.status for event in Event):
+        return f"a final state never moves back: from {status} to {after.status}"
+    if (after.status in FINAL) != (after.finished_at is not None):
+        return f"a run has an end exactly when it is final, not {after.status} with {after.finished_at}"
+    if (after.status is Status.RUNNING) != (after.lease_until is not None):
+        return f"a run has a lease exactly when it is RUNNING, not {after.status} with {after.lease_until}"
+    if after.reason == Reason.INTERRUPTED and after.cancel_requested:
+        return f"who was asked to make room is replaced, not interrupted: {after.period}, {after.cancel_requested}"
+    foreign = before is not None and before.status is Status.RUNNING and before.lease_until is None
+    if foreign and after.reason != Reason.RELEASED:
+        return "a row without a lease is left to a person"
+    return None
+
+
+def _broken_by_attempt(before: RunRecord | None, after: RunRecord, policy: Policy) -> str | None:
+    if before is None:
+        return None if after.attempt == (after.status is Status.RUNNING) else "the first attempt is number 1"
+    begins = after.status is Status.RUNNING and (before.status is not Status.RUNNING or after.attempt != before.attempt)
+    if after.attempt != before.attempt + begins:
+        return f"the number of an attempt rises when it begins, not from {before.attempt} to {after.attempt}"
+    if after.token != before.token and not begins:
+        return "only the beginning of an attempt changes whose it is"
+    if before.status is Status.SUCCEEDED and not after.note:
+        return "a success is repeated only by force"
+    lost = before.status is Status.RUNNING or before.reason in LOST
+    if begins and lost and policy.on_lost is OnLost.HOLD and not after.note:
+        return "under HOLD a lost run waits for a person"
+    if begins and before.reason == Reason.REPLACED and not after.trigger.by_person:
+        return "a replaced run is begun again only by a person"
+    if (
+        after.cancel_requested
+        and not before.cancel_requested
+        and after.cancel_requested < f"replaced by {after.period}"
+    ):
+        return f"an older run does not replace a newer one: {after.period} was {after.cancel_requested}"
+    if after.failures < before.failures:
+        return "failures are never forgotten"
+    return None
+
+
+def _broken_by_slot(before: SlotRecord | None, after: SlotRecord, rows: Rows) -> str | None:
+    fence = before.fence if before else 0
+    if after.fence != fence + (after.period is not None):
+        return f"a fence rises by one with each holder and only then, not from {fence} to {after.fence}"
+    if before is None or before.period is None:
+        return None
+    run = rows.get(run_key(before.period))
+    if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.is_attempt(before.attempt, before.token):
+        return f"the slot leaves a run only when that is over; {run.owner} still runs {run.period}"
+    return None

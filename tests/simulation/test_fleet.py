@@ -1,0 +1,50 @@
+"""A seeded fleet keeps every promise, is the same each time, and would tell a broken one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce.protocol.records import RunRecord
+from tests.simulation.fleet import Fleet
+from tests.simulation.rules import BrokenRuleError
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_half_a_day_of_a_fleet_breaks_no_promise(seed: int) -> None:
+    """Hundreds of tasks that crash, pause and lose their way to the table; each tick ends in one state."""
+    fleet = Fleet(seed, days=0.5)
+
+    fleet.run()
+
+    assert fleet.counts["tasks"] > fleet.counts["ticks"] > 200
+    assert min(fleet.counts[what] for what in ("crashes", "pauses", "stops", "leases lost", "unavailable")) > 0
+
+
+def test_the_same_seed_is_the_same_fleet() -> None:
+    """Otherwise a failure could not be replayed."""
+    first, again, other = Fleet(7, days=0.1), Fleet(7, days=0.1), Fleet(8, days=0.1)
+    for fleet in (first, again, other):
+        fleet.run()
+
+    assert first.history() == again.history()
+    assert first.history() != other.history()
+
+
+def test_a_broken_promise_is_told_with_its_seed_and_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the lease in the decision, duplicates take over living runs."""
+
+    def always(_run: RunRecord, _now: datetime, *, max_clock_skew: timedelta) -> bool:
+        return max_clock_skew is not None
+
+    monkeypatch.setattr(RunRecord, "lease_over", always)
+
+    with pytest.raises(BrokenRuleError, match=r"^seed 3, 29 .*") as broken:
+        Fleet(3, days=0.5).run()
+
+    assert re.search(r"^  29 .* RUNNING attempt \d of task-\d+", str(broken.value), re.MULTILINE)

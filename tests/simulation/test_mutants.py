@@ -1,0 +1,33 @@
+"""The checks see what they should: each change of the protocol is caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.mutants import MUTANTS, Mutant, MutantStaleError, caught_by, mutated, source
+
+
+def test_the_list_is_long_and_names_each_mutant_once() -> None:
+    """At least 25 distinct changes."""
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 25
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_follows_the_code(mutant: Mutant) -> None:
+    """Its old text stands in the file exactly once."""
+    assert mutated(mutant, source(mutant)) != source(mutant)
+
+
+def test_a_mutant_whose_old_text_is_gone_is_an_error() -> None:
+    """A mutant that changes nothing would be caught by nothing, or by accident."""
+    mutant = Mutant("gone", "claim.py", "no such text", "", "nothing")
+
+    with pytest.raises(MutantStaleError, match=r"'gone'.*0 times in claim\.py"):
+        mutated(mutant, source(mutant))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.slow
+def test_a_mutant_is_caught(mutant: Mutant) -> None:
+    """By the exhaustive search, a fleet or the unit tests."""
+    assert caught_by(mutant) is not None

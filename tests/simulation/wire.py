@@ -1,0 +1,171 @@
+"""The way to the ledger's table, and everything that goes wrong on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+
+from cronce.errors import LedgerUnavailableError
+from cronce.policy import Policy
+from cronce.protocol.operations import Swapped
+from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.states import Reason
+from cronce.stores.memory import MemoryStore
+from cronce.stores.store import Page
+from tests.simulation.kernel import EPOCH, Kernel
+from tests.simulation.promises import shown
+from tests.simulation.rules import BrokenRuleError, Rows, broken_by_write
+
+Log = Callable[[str, str, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weather:
+    """How often a call goes wrong, each as a share of calls."""
+
+    throttled: float = 0.01
+    request_lost: float = 0.01
+    answer_lost: float = 0.02
+    late: float = 0.01
+    twice: float = 0.02
+
+
+class Table:
+    """The one true table; every write is held against the rules."""
+
+    def __init__(self, kernel: Kernel, log: Log, policies: Mapping[str, Policy]) -> None:
+        self._kernel = kernel
+        self._policies = policies
+        self._store = MemoryStore()
+        self._log = log
+        self.writes = 0
+
+    def swap(self, who: str, record: Record, expected: Record | None, *, note: str = "") -> Swapped:
+        """Perform the swap, now.
+
+        Raises:
+            BrokenRuleError: The write breaks a rule.
+        """
+        before = self.rows(record)
+        answer = self._store.swap(record, expected)
+        if answer.written:
+            self.writes += 1
+            self._log(record.job, who, f"{shown(record)}{note}")
+            if broken := broken_by_write(before, record, self._policies[record.job]):
+                raise BrokenRuleError(f"{record.job}: {broken}")
+            if isinstance(record, RunRecord) and record.reason == Reason.TOO_LATE and not self._is_late(record):
+                raise BrokenRuleError(f"{record.job}: a tick is missed only when it is late: {shown(record)}")
+        return answer
+
+    def _is_late(self, run: RunRecord) -> bool:
+        deadline = self._policies[run.job].starting_deadline
+        now = EPOCH + timedelta(seconds=self._kernel.now) + MAX_CLOCK_SKEW
+        return deadline is not None and run.scheduled_at is not None and now - run.scheduled_at > deadline
+
+    def rows(self, about: Record) -> Rows:
+        """The rows that belong together: this one, the slot, and the run that the slot names."""
+        slot = self.get(about.job, SLOT_KEY)
+        named = run_key(slot.period) if isinstance(slot, SlotRecord) and slot.period else SLOT_KEY
+        return {key: row for key in (about.key, SLOT_KEY, named) if (row := self.get(about.job, key))}
+
+    def get(self, job: str, key: str) -> Record | None:
+        """The row as it stands."""
+        return self._store.get(job, key)
+
+    def query(self, job: str, *, limit: int, before: str | None) -> Page:
+        """The job's runs, newest first."""
+        return self._store.query(job, limit=limit, before=before)
+
+
+class Wire:
+    """One process's connection to the table; a `Store`."""
+
+    call_timeout = timedelta(seconds=1.5)
+
+    def __init__(
+        self, kernel: Kernel, table: Table, who: str, *, rng: Random, weather: Callable[[], Weather | None]
+    ) -> None:
+        """Connect.
+
+        Args:
+            kernel: Where the time passes.
+            table: The table at the other end.
+            who: The process, for the log.
+            rng: Decides what goes wrong.
+            weather: How often, at the moment; None while there is no way through at all.
+        """
+        self.where = "the simulated table"
+        self.answered_at: datetime | None = None
+        self._kernel = kernel
+        self._table = table
+        self._who = who
+        self._rng = rng
+        self._weather = weather
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """See `Store.swap`."""
+        self._travel()
+        dice, weather = self._rng.random(), self._weather()
+        if weather is None:
+            self._no_answer("partitioned")
+        elif dice < weather.throttled:
+            raise self._error("throttled")
+        elif (dice := dice - weather.throttled) < weather.request_lost:
+            self._no_answer("request lost")
+        elif (dice := dice - weather.request_lost) < weather.answer_lost:
+            self._table.swap(self._who, record, expected, note="  (the answer is lost)")
+            self._no_answer("answer lost")
+        elif (dice := dice - weather.answer_lost) < weather.late:
+            arrives = self._kernel.now + self._rng.uniform(1, 90)
+            self._kernel.call(arrives, lambda: self._land(record, expected))
+            self._no_answer("late")
+        elif dice - weather.late < weather.twice:
+            self._table.swap(self._who, record, expected)
+            self._travel()
+        answer = self._table.swap(self._who, record, expected)
+        self._answer()
+        return answer
+
+    def get(self, job: str, key: str) -> Record | None:
+        """See `Store.get`."""
+        self._travel()
+        weather = self._weather()
+        if weather is None or self._rng.random() < weather.request_lost:
+            self._no_answer("no answer to a read")
+        record = self._table.get(job, key)
+        self._answer()
+        return record
+
+    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+        """See `Store.query`."""
+        self._travel()
+        page = self._table.query(job, limit=limit, before=before)
+        self._answer()
+        return page
+
+    def create(self) -> bool:
+        """See `Store.create`."""
+        return False
+
+    def close(self) -> None:
+        """See `Store.close`."""
+
+    def _land(self, record: Record, expected: Record | None) -> None:
+        self._table.swap(self._who, record, expected, note="  (sent long ago)")
+
+    def _travel(self) -> None:
+        self._kernel.sleep(self._rng.uniform(0.002, 0.05))
+
+    def _answer(self) -> None:
+        self.answered_at = (EPOCH + timedelta(seconds=self._kernel.now)).replace(microsecond=0)
+        self._travel()
+
+    def _no_answer(self, why: str) -> None:
+        self._kernel.sleep(self.call_timeout.total_seconds())
+        raise self._error(why)
+
+    def _error(self, why: str) -> LedgerUnavailableError:
+        return LedgerUnavailableError(self.where, why, transient=True)
