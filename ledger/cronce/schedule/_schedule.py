@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
+from typing import assert_never
 
 from cronce.errors import InputInvalidError
 from cronce.schedule._cron import parse_cron
@@ -187,6 +188,8 @@ def parse(expression: str, *, timezone: str = "UTC", start: datetime | None = No
             ticks, inside = parse_rate(inside, start)
         case Kind.AT:
             ticks, inside = parse_at(inside, zone)
+        case _:
+            assert_never(kind)
     return Schedule(kind=kind, expression=f"{kind}({inside})", timezone=timezone, start=start, _zone=zone, _ticks=ticks)
 
 

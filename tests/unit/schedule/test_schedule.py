@@ -513,3 +513,24 @@ def test_a_schedule_shows_itself_without_its_insides() -> None:
     schedule: Schedule = parse("0 6 * * *", timezone=NEW_YORK)
     assert "cron(0 6 * * ? *)" in repr(schedule)
     assert "_ticks" not in repr(schedule)
+
+
+def test_other_kinds_have_nothing_odd_to_note() -> None:
+    """An hourly rate and a one-off know no local time."""
+    rate = parse("rate(1 hour)", timezone=NEW_YORK, start=utc(2026, 3, 8, 5))
+    assert [tick.note for tick in rate.preview(utc(2026, 3, 8, 5), 4)] == [""] * 4
+    once = parse("at(2026-03-09T06:00:00)", timezone=NEW_YORK)
+    assert [tick.note for tick in once.preview(utc(2026, 3, 8), 4)] == [""]
+
+
+def test_a_preview_of_nothing_is_refused() -> None:
+    """One tick at least."""
+    with pytest.raises(InputInvalidError, match="count"):
+        parse("0 6 * * *").preview(utc(2026, 3, 8), 0)
+
+
+def test_a_star_has_no_end() -> None:
+    """`*-5` is neither all nor a range."""
+    with pytest.raises(ScheduleInvalidError) as raised:
+        parse("cron(*-5 * * * ? *)")
+    assert raised.value.field == "minutes"
