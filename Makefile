@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/names.py,ledger/cronce/durations.py,ledger/cronce/policy.py
 
-.PHONY: help venv demo test test-slow e2e lint format typecheck coverage clean
+.PHONY: help venv demo test test-slow prove e2e lint format typecheck coverage clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ test: venv ## Run the tests (a few minutes)
 
 test-slow: venv ## Run the tests that take minutes each: full races, every zone, the whole demo
 	python -m pytest -m slow $(ARGS)
+
+prove: venv ## Search every interleaving, simulate fleets, break the protocol on purpose (LONG=1: the deep bound)
+	python -m tests.simulation.exhaustive $(if $(LONG),--deep)
+	python -m tests.simulation.fleet --seeds 1-20
+	python -m tests.simulation.mutants
 
 e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux)
 	python -m tests.e2e $(ARGS)
