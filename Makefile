@@ -28,6 +28,7 @@ prove: venv ## Search every interleaving, simulate fleets, break the protocol on
 	python -m tests.simulation.exhaustive $(if $(LONG),--deep)
 	python -m tests.simulation.fleet --seeds 1-20
 	python -m tests.simulation.mutants
+	$(if $(LONG),LONG=1 python -m pytest -m slow tests/chaos)
 
 e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux)
 	python -m tests.e2e $(ARGS)

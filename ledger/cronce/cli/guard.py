@@ -149,6 +149,7 @@ def _run_child(claim: Claim, command: list[str], signals: SignalQueue, grace: fl
     if sys.platform == "linux":
         server = CheckpointServer(claim.checkpoint_text, name=claim.record.token)
         environ[CHECKPOINT_SOCKET] = server.address
+    claim.check()  # this process may have been stopped since the claim, for longer than its lease
     child = Child(command, environ)
     claim.start_heartbeat(after=signals.wake)
     if server is not None:

@@ -1,0 +1,67 @@
+"""One run of chaos, from the table to the figures."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.fleet import JOBS, Blow, Fleet
+from tests.chaos.history import Verdict, judge
+from tests.chaos.weather import Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What happened, and what was seen."""
+
+    seed: int
+    seconds: float
+    started: int
+    periods: int
+    blows: Counter[Blow]
+    met: Counter[Fault]
+    exits: Counter[int]
+    verdict: Verdict
+
+    @property
+    def violations(self) -> list[str]:
+        """What must not be seen and was."""
+        return self.verdict.violations
+
+    def __str__(self) -> str:
+        """The violations, and one line of figures."""
+        blows = ", ".join(f"{self.blows[blow]} {blow}" for blow in Blow)
+        met = ", ".join(f"{self.met[fault]} {fault}" for fault in Fault if fault is not Fault.NONE)
+        exits = ", ".join(f"{code}: {times}" for code, times in sorted(self.exits.items()))
+        verdict = self.verdict
+        figures = (
+            f"chaos: seed {self.seed}, {self.seconds:.0f} s; {self.started} programs started ({blows});"
+            f" {self.met.total()} requests ({met}); {self.periods} periods, {verdict.attempts} attempts at work,"
+            f" {verdict.repeated_ends} done again because their success could not be recorded,"
+            f" {len(verdict.after_waking)} lines after waking (longest {verdict.longest_after_waking * 1000:.0f} ms);"
+            f" exit codes {{{exits}}}; {len(self.violations)} violations"
+        )
+        return "\n".join([*(f"VIOLATION: {violation}" for violation in self.violations), figures])
+
+
+def play(folder: Path, endpoint: str, *, seed: int, seconds: float) -> Outcome:
+    """Let chaos rage in an empty folder against a DynamoDB at that endpoint, then judge what was seen."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        message = f"{folder} is not empty: an older history would be judged as well"
+        raise FileExistsError(message)
+    with Fleet(folder, endpoint, random.Random(seed)) as fleet:
+        fleet.rage(seconds)
+        fleet.calm()
+        return Outcome(
+            seed=seed,
+            seconds=seconds,
+            started=fleet.started,
+            periods=len(fleet.runs),
+            blows=fleet.blows,
+            met=fleet.met,
+            exits=Counter(fleet.exits.values()),
+            verdict=judge(fleet.lines, fleet.exits, JOBS, finished=fleet.runs, superfluous=fleet.proof),
+        )

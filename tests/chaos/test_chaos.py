@@ -1,0 +1,25 @@
+"""Minutes of chaos: nothing is seen that must not be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.play import play
+
+SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * SECONDS + 600)
+@pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, are Linux's")
+def test_no_chaos_breaks_a_promise(tmp_path: Path, dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kills, stops, clock jumps and storms, a minute of them, or 15 with LONG=1."""
+    outcome = play(tmp_path, dynamodb_local, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
+    with capsys.disabled():
+        sys.stdout.write(f"\n{outcome}\n")
+    assert outcome.violations == []
+    assert outcome.verdict.attempts > outcome.periods, "nobody was ever succeeded: this was no chaos"
