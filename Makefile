@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/names.py,ledger/cronce/durations.py,ledger/cronce/policy.py
 
-.PHONY: help venv demo test test-slow prove e2e lint format typecheck coverage clean
+.PHONY: help venv demo test test-slow prove bench e2e lint format typecheck coverage clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ prove: venv ## Search every interleaving, simulate fleets, break the protocol on
 	python -m tests.simulation.fleet --seeds 1-20
 	python -m tests.simulation.mutants
 	$(if $(LONG),LONG=1 python -m pytest -m slow tests/chaos)
+
+bench: ## Measure the guard beside what people use today, in one run (its environment is its own)
+	$(PYTHON) -m benchmarks.guard $(ARGS)
 
 e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux)
 	python -m tests.e2e $(ARGS)

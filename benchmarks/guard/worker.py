@@ -1,0 +1,89 @@
+"""A contender in a process of its own: reads one JSON order a line, answers with one line.
+
+    {"do": "rate", "threads": 8, "seconds": 1.0}  ->  {"cycles": 812, "seconds": 1.003, "cpu": 0.71}
+    {"do": "race", "key": "k1", "sent": 12.3}     ->  {"won": true, "took": 0.003, "since": 0.005}
+    {"do": "duel", "key": "k2"}                   ->  {"won": true, "second": false}
+
+Times are seconds; `sent` is on the monotonic clock, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+from uuid import uuid4
+
+from benchmarks.guard.cycles import CONTENDERS, Contender
+
+
+def main(name: str) -> None:
+    """Serve orders until stdin ends."""
+    contender = CONTENDERS[name]()
+    _rate(contender, threads=1, seconds=0.1)
+    _say({"ready": name})
+    for line in sys.stdin:
+        order = json.loads(line)
+        match order.pop("do"):
+            case "rate":
+                _say(_rate(contender, **order))
+            case "race":
+                _say(_race(contender, **order))
+            case "duel":
+                _say(_duel(contender, **order))
+            case unknown:
+                raise ValueError(unknown)
+
+
+def _rate(contender: Contender, *, threads: int, seconds: float) -> dict[str, Any]:
+    """As many cycles as fit, each thread with a job of its own."""
+    counts = [0] * threads
+    began, cpu = time.perf_counter(), time.process_time()
+    until = began + seconds
+
+    def cycle(index: int) -> None:
+        job = uuid4().hex
+        while time.perf_counter() < until:
+            if not contender.attempt(job, str(counts[index]), _nothing):
+                raise RuntimeError(job, counts[index])
+            counts[index] += 1
+
+    if threads == 1:
+        cycle(0)
+    else:
+        running = [threading.Thread(target=cycle, args=(index,)) for index in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+    return {"cycles": sum(counts), "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+
+
+def _race(contender: Contender, *, key: str, sent: float) -> dict[str, Any]:
+    """One attempt; the decision is when the work begins, or when it is refused."""
+    decided: list[float] = []
+    began = time.monotonic()
+    won = contender.attempt("race", key, lambda: decided.append(time.monotonic()))
+    decided.append(time.monotonic())
+    return {"won": won, "took": decided[0] - began, "since": decided[0] - sent}
+
+
+def _duel(contender: Contender, *, key: str) -> dict[str, Any]:
+    """One attempt, and a second one while the first is at work."""
+    second: list[bool] = []
+    won = contender.attempt("race", key, lambda: second.append(contender.attempt("race", key, _nothing)))
+    return {"won": won, "second": second[0]}
+
+
+def _nothing() -> None:
+    """The work."""
+
+
+def _say(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
