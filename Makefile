@@ -11,7 +11,7 @@ CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/names.py
 .PHONY: help venv demo test test-slow prove bench e2e lint format typecheck coverage clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: .venv/.installed ## Create .venv with the project and its tools
 
