@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import uuid
 from pathlib import Path
@@ -26,6 +27,9 @@ LANES = (
 def pytest_configure(config: pytest.Config) -> None:
     """Set the environment that all tests and their children share."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:  # started in the background; children would inherit that
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     for name in [name for name in os.environ if name.startswith(("AWS_", "CRONCE_", "ECS_"))]:
         if name != "CRONCE_REQUIRE_LANES":
             del os.environ[name]

@@ -16,6 +16,7 @@ from benchmarks.guard.rates import THREADS
 mpl.use("svg")
 
 from matplotlib import pyplot as plt  # after the choice of what draws
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 _OURS, _THEIRS = "#1f6f8b", "#b8c4cc"
 _SETTINGS = {
@@ -60,9 +61,13 @@ def _races(measured: Measured) -> Any:
     for axis, percent in zip(axes, (50, 99), strict=True):
         for name in measured.races.took[RACERS[0]]:
             values = [1000 * percentile(measured.races.took[racers][name], percent) for racers in RACERS]
-            axis.plot(RACERS, values, marker="o", label=name)
+            style = "-" if name.startswith("cronce") else "--"
+            axis.plot(RACERS, values, style, marker="o", label=name)
         axis.set(title=f"p{percent} of deciding, ms", xlabel="processes", xscale="log", yscale="log")
         axis.set_xticks(RACERS, [str(racers) for racers in RACERS])
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.yaxis.set_major_formatter(ScalarFormatter())
+        axis.yaxis.set_minor_formatter(NullFormatter())
     axes[0].legend(frameon=False)
     return figure
 

@@ -70,7 +70,7 @@ def test_help_loads_neither_rich_nor_a_store() -> None:
     """So that it is quick."""
     program = (
         "import sys; from cronce.cli.commands import main; main(['--help']); main(['runs', '--help']);"
-        "print([m for m in ('rich', 'boto3', 'botocore', 'sqlite3', 'asyncio') if m in sys.modules])"
+        "print([m for m in ('rich', 'boto3', 'botocore', 'cronce.stores.sqlite', 'asyncio') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "[]"

@@ -24,7 +24,6 @@ CRONCE = Path(sys.executable).parent / "cronce"
 CUSTOMERS = 150
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="the demo needs Linux"),
 ]
 

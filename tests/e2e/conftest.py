@@ -30,15 +30,20 @@ _HERE = Path(__file__).parent
 
 @pytest.hookimpl(trylast=True)  # after the environment of all tests is set
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the lane; the fixture `docker` puts a test into it."""
+    """Register the lane, if it was asked for; the fixture `docker` puts a test into it."""
+    if not _asked_for(config):
+        return
     os.environ["NO_PROXY"] += f",{ADDRESS}"
     config.pluginmanager.register(LanePlugin((Lane(name="docker", prepare=prepare),)), "lane-docker")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave the scenarios alone unless a path here was asked for."""
-    asked_for = any(_HERE in (path := Path(given.split("::")[0]).resolve(), *path.parents) for given in config.args)
-    return None if asked_for or _HERE not in collection_path.parents else True
+    return None if _asked_for(config) or _HERE not in collection_path.parents else True
+
+
+def _asked_for(config: pytest.Config) -> bool:
+    return any(_HERE in (path := Path(given.split("::")[0]).resolve(), *path.parents) for given in config.args)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
