@@ -28,7 +28,7 @@ prove: venv ## Search every interleaving, simulate fleets, break the protocol on
 	python -m tests.simulation.exhaustive $(if $(LONG),--deep)
 	python -m tests.simulation.fleet --seeds 1-20
 	python -m tests.simulation.mutants
-	$(if $(LONG),LONG=1 python -m pytest -m slow tests/chaos)
+	$(if $(LONG),LONG=1) python -m pytest -m prove tests/chaos
 
 bench: ## Measure the guard beside what people use today, in one run (its environment is its own)
 	$(PYTHON) -m benchmarks.guard $(ARGS)

@@ -13,7 +13,7 @@ from tests.chaos.play import play
 SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(3 * SECONDS + 600)
 @pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, are Linux's")
 def test_no_chaos_breaks_a_promise(tmp_path: Path, dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:

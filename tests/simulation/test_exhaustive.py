@@ -28,7 +28,7 @@ def test_no_interleaving_breaks_a_promise(scenario: Scenario, bound: Bound) -> N
     assert figures.schedules > figures.closings > 0
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.skipif("LONG" not in os.environ, reason="takes more than an hour; LONG=1 runs it")
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("scenario", "bound"), list(deep_plan()), ids=str)

@@ -27,7 +27,7 @@ def test_a_mutant_whose_old_text_is_gone_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-@pytest.mark.slow
+@pytest.mark.prove
 def test_a_mutant_is_caught(mutant: Mutant) -> None:
     """By the exhaustive search, a fleet or the unit tests."""
     assert caught_by(mutant) is not None
