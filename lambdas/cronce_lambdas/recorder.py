@@ -1,87 +1,206 @@
-"""A task stopped: settle the run that it left RUNNING, minutes before its lease would tell.
+"""A task stopped, or could not be started: settle its run, and start the next task if one is due.
 
-Subscribe `handler` to the EventBridge events "ECS Task State Change" with `lastStatus` STOPPED.
-Events come late, twice, out of order, and for tasks that are none of ours; none of that changes
-a final run.
+Subscribe `handler` to the EventBridge events "ECS Task State Change" with `lastStatus` STOPPED, and map
+the ledger's dead-letter queue to it, with `ReportBatchItemFailures`. Events come late, twice, out of
+order, and for tasks that are none of ours; none of that changes a final run.
+
+A run that is settled and needs another task gets it through a one-shot schedule with a name of its
+own, so a repeated event arranges nothing twice (docs/adr/0007-one-shot-launches.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from cronce import InputInvalidError, InputMissingError, Ledger
-from cronce.environment import JOB, PERIOD, SCHEDULED_TIME, TaskSettings
+from cronce import CronceError, InputInvalidError, Ledger, LedgerUnavailableError, Status, Trigger
+from cronce.clock import Clock, SystemClock
+from cronce.launch import JobDefinition, JobUnknownError, Launcher, LaunchRefusedError, LaunchUnavailableError
+from cronce.leadership import LEADER
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Reason
 from cronce.reporting import report
+from cronce_lambdas.dead_letters import dead_letter, returned_event
+from cronce_lambdas.notices import Bus, missed
+from cronce_lambdas.relaunch import Leave, Relaunch, after_attempt, after_launch
+from cronce_lambdas.settings import Settings
+from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
+
+OWNER = "cronce:recorder"
+"""What the recorder is called in the rows that it writes."""
+
+Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoppedTask:
-    """A task of a job that has stopped.
-
-    Attributes:
-        exit_code: Of the job's own container; None where it never ran or was lost.
-        cause: Why ECS says that it stopped.
-    """
-
-    arn: str
-    job: str
-    period: str
-    exit_code: int | None
-    cause: str
-
-
-def handler(event: Mapping[str, Any], _context: object) -> dict[str, str]:
-    """Settle the run of the stopped task; says what was done.
+def handler(event: Mapping[str, Any], _context: object) -> Answer:
+    """Deal with a task that stopped, or with messages of the dead-letter queue; says what was done.
 
     Raises:
         LedgerUnavailableError: The ledger did not answer; Lambda delivers the event again.
+        LaunchUnavailableError: EventBridge Scheduler did not answer; as above.
     """
-    task = stopped_task(event)
-    if task is None:
-        return {"ignored": "not a stopped task of a job"}
-    run = Ledger.from_env().mark_stopped(
-        task.job, task.period, owner=task.arn, exit_code=task.exit_code, error=task.cause
-    )
-    if run is None:
-        return {"ignored": "the task never claimed its run"}
-    report("recorded", job=task.job, period=task.period, owner=task.arn, status=run.status, reason=run.reason)
-    return {"status": run.status}
+    recorder = _recorder(Settings.from_environ(os.environ))
+    return recorder.sort(event["Records"]) if isinstance(event.get("Records"), list) else recorder.settle(event)
 
 
-def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
-    """What the event says, or None if it is not about a stopped task of a job.
+class Recorder:
+    """Settles runs in a ledger, and starts tasks through its schedule group."""
 
-    The shape is the one of the ECS Developer Guide, "Amazon ECS task state change events". The
-    job's container is the one whose override carries the period.
-    """
-    try:
-        detail = event["detail"]
-        if detail["lastStatus"] != "STOPPED":
-            return None
-        name, settings = _job_container(detail["overrides"]["containerOverrides"])
-        containers = {container["name"]: container for container in detail["containers"]}
-        own = containers[name]
-        return StoppedTask(
-            arn=detail["taskArn"],
-            job=settings.required_job(),
-            period=settings.required_period(),
-            exit_code=own.get("exitCode"),
-            cause=_cause(detail, own),
+    def __init__(
+        self, settings: Settings, *, ledger: Ledger, launcher: Launcher, bus: Bus, clock: Clock | None = None
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._launcher = launcher
+        self._bus = bus
+        self._clock = clock or SystemClock()
+
+    def settle(self, event: Mapping[str, Any]) -> Answer:
+        """Settle the run of the stopped task, and relaunch it if it needs that.
+
+        Raises:
+            LedgerUnavailableError: The ledger did not answer.
+            LaunchUnavailableError: EventBridge Scheduler did not answer.
+        """
+        task = stopped_task(event)
+        if task is None:
+            return self._settle_leader(event)
+        run = self._ledger.mark_stopped(
+            task.job, task.period, owner=task.arn, exit_code=task.exit_code, error=task.cause
         )
-    except (KeyError, TypeError, AttributeError, InputInvalidError, InputMissingError):
-        return None
+        if run is None:
+            if task.exit_code == 0:
+                report("unclaimed", level="ERROR", job=task.job, period=task.period, owner=task.arn)
+                return {"ignored": "the task never claimed its run, and calls itself done"}
+            run = self._ledger.mark_not_started(
+                task.job,
+                task.period,
+                owner=task.arn,
+                error=task.cause,
+                scheduled_at=task.scheduled_at,
+                trigger=task.trigger,
+                exit_code=task.exit_code,
+            )
+            event_name = "launch_failed" if run.owner == task.arn else "recorded"
+        else:
+            event_name = "recorded"
+        report(
+            event_name,
+            job=task.job,
+            period=task.period,
+            ledger=self._settings.ledger_name,
+            owner=task.arn,
+            status=run.status,
+            reason=run.reason,
+            error=run.error,
+        )
+        return {"status": run.status.value, **self._go_on(task, run)}
+
+    def sort(self, records: list[Mapping[str, Any]]) -> Answer:
+        """Deal with messages of the dead-letter queue; those that are worth another try are named.
+
+        The answer's shape is the one of the Lambda Developer Guide, "Implementing partial batch
+        responses". A message that nobody can read is reported and let go.
+        """
+        again: list[dict[str, str]] = []
+        for record in records:
+            try:
+                self._sort_one(record)
+            except (LedgerUnavailableError, LaunchUnavailableError) as error:
+                report("unavailable", level="ERROR", error=str(error))
+                again.append({"itemIdentifier": str(record.get("messageId", ""))})
+            except CronceError as error:
+                report("dead_letter_let_go", level="ERROR", error=str(error), body=_beginning(record))
+        return {"batchItemFailures": again}
+
+    def _sort_one(self, record: Mapping[str, Any]) -> None:
+        event = returned_event(record)
+        if event is not None:
+            self.settle(event)
+            return
+        letter = dead_letter(record)
+        job = None if letter is None else letter.job or self._job_of(letter.schedule)
+        if letter is None or job is None:
+            report("dead_letter_let_go", level="ERROR", error="it names no tick of a job", body=_beginning(record))
+            return
+        reason = f"{Reason.LAUNCH_FAILED}: {letter.code}"
+        run = self._ledger.mark_missed(
+            job, letter.period, reason=reason, scheduled_at=letter.scheduled_at, error=letter.message or None
+        )
+        if run.status is Status.MISSED and run.reason == reason:
+            self._bus.put([missed(run, ledger=self._settings.ledger_name)])
+        else:
+            report("dead_letter", level="ERROR", job=job, period=run.period, status=run.status, error=letter.message)
+
+    def _job_of(self, schedule: str) -> str | None:
+        definition = self._launcher.defined_by(schedule)
+        return None if definition is None else definition.job
+
+    def _settle_leader(self, event: Mapping[str, Any]) -> Answer:
+        """Free the row of a pinned service's leader at once, so that its standby need not wait for the lease."""
+        replica = stopped_replica(event)
+        for pinned in self._settings.pinned if replica else ():
+            if replica and pinned.job and (pinned.cluster, pinned.service) == (replica.cluster, replica.service):
+                run = self._ledger.mark_stopped(
+                    pinned.job, LEADER, owner=replica.arn, exit_code=replica.exit_code, error=replica.cause
+                )
+                return {"leader": pinned.job, "status": run.status.value if run else "unknown"}
+        return {"ignored": "not a stopped task of a job"}
+
+    def _go_on(self, task: StoppedTask, run: RunRecord) -> Answer:
+        """Arrange the run's next task, if it is due one; the answer says what and why."""
+        if run.status not in (Status.FAILED, Status.MISSED):
+            return {}
+        claimed = run.owner == task.arn and run.attempt > 0
+        try:
+            definition = self._launcher.find(task.job)
+            decision = self._decision(task, run, definition, claimed=claimed)
+            if isinstance(decision, Leave):
+                report("not_relaunched", job=task.job, period=task.period, why=decision.why)
+                return {"left": decision.why}
+            self._launcher.run_later(
+                definition,
+                task.period,
+                scheduled_at=run.scheduled_at or task.scheduled_at,
+                trigger=Trigger.RETRY,
+                attempt=decision.attempt,
+                launch=decision.launch,
+                not_before=self._clock.now() + decision.delay,
+            )
+        except (JobUnknownError, LaunchRefusedError, InputInvalidError) as error:
+            report("not_relaunched", level="ERROR", job=task.job, period=task.period, error=str(error))
+            return {"left": str(error)}
+        report(
+            "relaunched",
+            job=task.job,
+            period=task.period,
+            ledger=self._settings.ledger_name,
+            attempt=decision.attempt,
+            launch=decision.launch,
+        )
+        return {"relaunched": {"attempt": decision.attempt, "launch": decision.launch}}
+
+    def _decision(
+        self, task: StoppedTask, run: RunRecord, definition: JobDefinition, *, claimed: bool
+    ) -> Relaunch | Leave:
+        policy, enabled = definition.policy, definition.enabled
+        if claimed:
+            return after_attempt(run, policy=policy, enabled=enabled)
+        return after_launch(task, run, policy=policy, enabled=enabled, now=self._clock.now())
 
 
-def _job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, TaskSettings]:
-    for override in overrides:
-        environ = {variable["name"]: variable["value"] for variable in override.get("environment", ())}
-        if JOB in environ and (PERIOD in environ or SCHEDULED_TIME in environ):
-            return override["name"], TaskSettings.from_environ(environ)
-    raise KeyError(JOB)
+@cache
+def _recorder(settings: Settings) -> Recorder:
+    """One for as long as Lambda keeps this process: connections and what was read of the schedules last."""
+    return Recorder(
+        settings,
+        ledger=Ledger.from_url(settings.url, owner=OWNER),
+        launcher=Launcher(group=settings.group),
+        bus=Bus(),
+    )
 
 
-def _cause(detail: Mapping[str, Any], container: Mapping[str, Any]) -> str:
-    parts = (detail.get("stopCode"), detail.get("stoppedReason"), container.get("reason"))
-    return ": ".join(str(part) for part in parts if part) or "stopped"
+def _beginning(record: Mapping[str, Any]) -> str:
+    return str(record.get("body"))[:1000]

@@ -23,8 +23,25 @@ EXECUTION_ID = "CRONCE_EXECUTION_ID"
 TRIGGER = "CRONCE_TRIGGER"
 PERIOD = "CRONCE_PERIOD"
 """The period, if it does not follow from the scheduled time; it wins."""
+FORCE = "CRONCE_FORCE"
+"""Why a person repeats a success; only with the triggers `manual` and `backfill`, see `TaskSettings.forced`."""
+ACTOR = "CRONCE_ACTOR"
+"""The person who asked for this run; recorded with it."""
+NOTE = "CRONCE_NOTE"
+"""That person's reason, where nothing has to be forced; recorded too."""
+LAUNCH = "CRONCE_LAUNCH"
+"""Which launch of the same attempt this is, 1 if absent: what never claimed is launched again, a few times."""
 METRICS = "CRONCE_METRICS"
 """`emf`: the log lines are CloudWatch metrics as well."""
+
+CLOCK = "CRONCE_CLOCK"
+"""The jobs of `cronce clock` as JSON."""
+SCHEDULE_GROUP = "CRONCE_SCHEDULE_GROUP"
+"""The EventBridge Scheduler group of the ledger's jobs; absent, it follows from the table's name."""
+MISSED_AFTER = "CRONCE_MISSED_AFTER"
+"""How late a tick may be delivered before the watchdog calls it missed."""
+PINNED_SERVICES = "CRONCE_PINNED_SERVICES"
+"""The services that the watchdog wants to have one task each: a JSON list of `{"cluster": ..., "service": ...}`."""
 
 ATTEMPT = "CRONCE_ATTEMPT"
 FENCE = "CRONCE_FENCE"
@@ -44,6 +61,9 @@ class TaskSettings:
     scheduled_at: datetime | None = None
     policy: Policy = Policy()  # a value, shared as it is
     trigger: Trigger = Trigger.SCHEDULE
+    force: str | None = None
+    actor: str | None = None
+    note: str | None = None
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> TaskSettings:
@@ -55,7 +75,13 @@ class TaskSettings:
         given = {name: value for name, value in environ.items() if name.startswith("CRONCE_") and value}
         policy = Policy.from_json(given[POLICY], what=POLICY) if POLICY in given else Policy()
         return _with(
-            cls(ledger=given.get(LEDGER), policy=policy),
+            cls(
+                ledger=given.get(LEDGER),
+                policy=policy,
+                force=given.get(FORCE),
+                actor=given.get(ACTOR),
+                note=given.get(NOTE),
+            ),
             job=given.get(JOB),
             period=given.get(PERIOD),
             scheduled_time=given.get(SCHEDULED_TIME),
@@ -112,6 +138,18 @@ class TaskSettings:
             f"give --period or --scheduled-time, or set {SCHEDULED_TIME} (EventBridge Scheduler fills it) or {PERIOD};"
             " it is never taken from the clock, because a late or repeated start would then be another period",
         )
+
+    def forced(self) -> str | None:
+        """The reason for repeating a success; None if nobody wants that.
+
+        Raises:
+            InputInvalidError: It is there without a person's trigger. In a task definition it would
+                repeat every success that the schedule delivers twice.
+        """
+        if self.force is not None and (not self.trigger.by_person or not self.force.strip()):
+            allowed = f"a person's reason in words, with {TRIGGER} {Trigger.MANUAL} or {Trigger.BACKFILL}"
+            raise InputInvalidError(FORCE, self.force, allowed)
+        return self.force
 
 
 def _with(

@@ -17,11 +17,21 @@ from cronce.payloads import shortened
 from cronce.policy import Policy
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held
-from cronce.protocol.observing import NotReleased, ReleaseRequest, mark_stopped, release
+from cronce.protocol.observing import (
+    NotReleased,
+    ReleaseRequest,
+    Sighting,
+    holder,
+    mark_lost,
+    mark_missed,
+    mark_not_started,
+    mark_stopped,
+    release,
+)
 from cronce.protocol.operations import get_run
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import ClaimRequest, Refused
-from cronce.protocol.states import Trigger
+from cronce.protocol.states import Reason, Trigger
 from cronce.stores.store import Page, Store
 
 TRIES_IN_HALF_A_LEASE = 3
@@ -66,13 +76,16 @@ class Ledger:
         self._check_call_timeout(self._policy)
 
     @classmethod
-    def from_url(cls, url: str, *, policy: Policy | None = None, what: str = "ledger") -> Ledger:
+    def from_url(
+        cls, url: str, *, policy: Policy | None = None, what: str = "ledger", owner: str | None = None
+    ) -> Ledger:
         """The ledger at `dynamodb://TABLE?region=` or `sqlite:///PATH`.
 
         Args:
             url: Where the rows are.
             policy: What applies to claims that bring no policy; time limits follow from its lease.
             what: What the giver of the URL knows it by, for the error.
+            owner: What this process is called in the ledger; None for task, or host and process id.
 
         Raises:
             InputInvalidError: The URL is not one of a store.
@@ -80,11 +93,14 @@ class Ledger:
         from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a store at hand
 
         policy = policy or Policy()
-        return cls(open_store(url, lease=policy.lease, what=what), policy=policy)
+        return cls(open_store(url, lease=policy.lease, what=what), policy=policy, owner=owner)
 
     @classmethod
-    def from_env(cls) -> Ledger:
+    def from_env(cls, *, owner: str | None = None) -> Ledger:
         """The ledger that `CRONCE_LEDGER` names, with the policy of `CRONCE_POLICY`.
+
+        Args:
+            owner: As in `from_url`.
 
         Raises:
             InputInvalidError: A variable is missing or not usable; the error names it.
@@ -92,7 +108,7 @@ class Ledger:
         from cronce.environment import TaskSettings  # noqa: PLC0415
 
         settings = TaskSettings.from_environ(os.environ)
-        return cls.from_url(settings.required_ledger(), policy=settings.policy)
+        return cls.from_url(settings.required_ledger(), policy=settings.policy, owner=owner)
 
     @property
     def where(self) -> str:
@@ -109,6 +125,8 @@ class Ledger:
         trigger: Trigger = Trigger.SCHEDULE,
         force: str | None = None,
         actor: str | None = None,
+        note: str | None = None,
+        token: str | None = None,
         stop: StopSignal | None = None,
     ) -> Claim | Refusal:
         """Take the run for this process, or say why it must not start.
@@ -124,12 +142,16 @@ class Ledger:
             trigger: Who asks. A person's rerun is not bound by limits on attempts and lateness.
             force: The reason for repeating a success; None to leave it alone.
             actor: The person, if one asks; recorded.
+            note: That person's reason, where nothing is forced; recorded.
+            token: Names this claim; None for a new one. Who asks again after an error gives the
+                same, and finds its own claim if that landed after all.
             stop: Set it to end a wait for another run; the answer is then a refusal.
 
         Raises:
             InputInvalidError: A name, time or policy cannot be used; nothing was written.
             LedgerUnavailableError: The store did not answer. Whether the claim landed is
-                unknown; if it did, its lease runs out and the next claim begins attempt 2.
+                unknown; if it did, its lease runs out and the next claim begins attempt 2, unless
+                that one brings the same token.
         """
         policy = policy or self._policy
         self._check_call_timeout(policy)
@@ -137,13 +159,14 @@ class Ledger:
         ask = ClaimRequest(
             job=checked_job(job),
             period=period,
-            token=os.urandom(16).hex(),
+            token=token or os.urandom(16).hex(),
             owner=self._owner_name(),
             policy=policy,
             trigger=Trigger(trigger),
             scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
             force=_checked_reason(force),
             actor=None if actor is None else shortened(actor),
+            note=None if note is None else shortened(note),
         )
         driver = self._driver(stop)
         answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, policy.lease / 2), stop))
@@ -158,6 +181,17 @@ class Ledger:
             transient=False,
             hint=f"{ask.job} {period} was not started; synchronize the clock (NTP)",
         )
+
+    def holder(self, job: str) -> RunRecord | None:
+        """The run that holds the job's slot, as it stands; None if the slot is free or stale.
+
+        Under `ALLOW` nobody holds it. The run is RUNNING; its lease may be over.
+
+        Raises:
+            InputInvalidError: The name cannot be used.
+            LedgerUnavailableError: The store did not answer.
+        """
+        return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
 
     def run(self, job: str, period: str) -> RunRecord | None:
         """The run as it stands, or None.
@@ -244,6 +278,76 @@ class Ledger:
         )
         return driver.run(steps, _patience(_LONGEST_PATIENCE))
 
+    def mark_lost(self, job: str, period: str) -> RunRecord | None:
+        """Mark the run FAILED(lease_lost) if its owner's lease is over; the run as it then stands, None without a row.
+
+        Raises:
+            InputInvalidError: A name cannot be used.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        driver = self._driver()
+        run = driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
+        return run and driver.run(mark_lost(run), _patience(_LONGEST_PATIENCE))
+
+    def mark_missed(
+        self, job: str, period: str, *, reason: str, scheduled_at: datetime | None, error: str | None = None
+    ) -> RunRecord:
+        """Write down that nobody delivered the tick, unless a row stands; the run as it then stands.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            reason: `never_delivered`, or `launch_failed` and what the platform said.
+            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
+            error: What the platform said at length.
+
+        Raises:
+            InputInvalidError: A name or time cannot be used; nothing was written.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        seen = self._sighting(
+            job, period, owner=self._owner_name(), reason=reason, scheduled_at=scheduled_at, error=error
+        )
+        return self._driver().run(mark_missed(seen), _patience(_LONGEST_PATIENCE))
+
+    def mark_not_started(
+        self,
+        job: str,
+        period: str,
+        *,
+        owner: str,
+        error: str | None,
+        scheduled_at: datetime | None,
+        trigger: Trigger,
+        exit_code: int | None = None,
+    ) -> RunRecord:
+        """Write down that a task stopped before it claimed its run, unless a row stands; the run as it then stands.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            owner: The task.
+            error: Why the platform says that it stopped.
+            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
+            trigger: Who asked for the task.
+            exit_code: Exit code of the job's container, None if it has none.
+
+        Raises:
+            InputInvalidError: A name or time cannot be used; nothing was written.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        seen = self._sighting(
+            job,
+            period,
+            owner=shortened(owner),
+            reason=Reason.LAUNCH_FAILED,
+            scheduled_at=scheduled_at,
+            error=error,
+            exit_code=exit_code,
+            trigger=Trigger(trigger),
+        )
+        return self._driver().run(mark_not_started(seen), _patience(_LONGEST_PATIENCE))
+
     def create(self) -> bool:
         """Make the table or file ready; True if it was made, False if it stood already."""
         return self._driver().insist(self._store.create, _patience(_LONGEST_PATIENCE))
@@ -254,6 +358,31 @@ class Ledger:
 
     def _driver(self, stop: StopSignal | None = None) -> Driver:
         return Driver(self._store, SteadyClock(self._clock), stop or threading.Event(), self._stop_task)
+
+    def _sighting(
+        self,
+        job: str,
+        period: str,
+        *,
+        owner: str,
+        reason: str,
+        scheduled_at: datetime | None,
+        error: str | None,
+        exit_code: int | None = None,
+        trigger: Trigger = Trigger.SCHEDULE,
+    ) -> Sighting:
+        period = checked_period(period)
+        return Sighting(
+            job=checked_job(job),
+            period=period,
+            token=os.urandom(16).hex(),
+            owner=owner,
+            reason=shortened(reason),
+            error=None if error is None else shortened(error),
+            exit_code=exit_code,
+            scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
+            trigger=trigger,
+        )
 
     def _owner_name(self) -> str:
         if self._owner is None:

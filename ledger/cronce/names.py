@@ -13,6 +13,9 @@ MAX_JOB_BYTES = 2048
 MAX_PERIOD_BYTES = 1024 - len("run#")
 """DynamoDB's limit for a sort key, less the prefix of a run's key."""
 
+MAX_SCHEDULE_NAME = 64
+"""Characters of the name of a schedule or its group (Scheduler API Reference, CreateSchedule)."""
+
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
@@ -71,6 +74,20 @@ def period_of(scheduled_at: datetime) -> str:
 def scheduled_time_of(period: str) -> datetime | None:
     """The nominal time that a canonical period names, if it is one."""
     return parse_scheduled_time(period, what="period") if _TIMESTAMP.match(period) else None
+
+
+def schedule_group_name(table_name: str) -> str:
+    """The name of the schedule group that goes with a ledger's table of this name, at most 64 characters."""
+    if len(table_name) <= MAX_SCHEDULE_NAME:
+        return table_name
+    import hashlib  # noqa: PLC0415  # not on the way of `cronce exec`
+
+    return f"{table_name[:51]}-{hashlib.sha256(table_name.encode()).hexdigest()[:12]}"
+
+
+def schedule_name_stem(job: str) -> str:
+    """What the name of the job's schedule begins with: the job's name for people, as far as a schedule takes it."""
+    return re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")[: MAX_SCHEDULE_NAME - 13] or "job"
 
 
 def _checked_text(value: object, *, what: str, most: int, forbidden: str) -> str:

@@ -39,7 +39,7 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
         LeaseLostError: The work is over, but another process took the run.
     """
     settings = TaskSettings.from_environ(os.environ)
-    job, period = settings.required_job(), settings.required_period()
+    job, period, force = settings.required_job(), settings.required_period(), settings.forced()
     if ledger is None:
         ledger = Ledger.from_url(settings.required_ledger(), policy=settings.policy, what=LEDGER)
     with _Sigterm() as sigterm:
@@ -49,6 +49,9 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
             policy=settings.policy,
             scheduled_at=settings.scheduled_at,
             trigger=settings.trigger,
+            force=force,
+            actor=settings.actor,
+            note=settings.note,
             stop=sigterm.received,
         )
         if not claim:

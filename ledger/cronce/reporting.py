@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime
 
 from cronce.environment import METRICS
-from cronce.metrics import METRIC_OF_EVENT, NAMESPACE, RUN_DURATION
+from cronce.metrics import DIMENSIONS, METRIC_OF_EVENT, METRIC_OF_SECONDS, NAMESPACE
 
 
 def report(event: str, *, level: str = "INFO", **fields: object) -> None:
@@ -17,7 +17,8 @@ def report(event: str, *, level: str = "INFO", **fields: object) -> None:
     Args:
         event: What happened: claimed, refused, succeeded, failed, lost, unavailable, ...
         level: `INFO` or `ERROR`.
-        fields: What about; `duration` in seconds, `job` also becomes the metric's dimension.
+        fields: What about; `duration` and `lateness` in seconds, `count` if it is not 1. `job`, `ledger`
+            (the table's name) and `clock` are the metric's dimensions.
     """
     at = datetime.now(UTC)
     line: dict[str, object] = {"time": at.isoformat(timespec="milliseconds"), "level": level, "cronce.event": event}
@@ -30,11 +31,14 @@ def report(event: str, *, level: str = "INFO", **fields: object) -> None:
 
 def _embedded_metrics(event: str, at: datetime, fields: dict[str, object]) -> dict[str, object]:
     """The keys that make a log line a metric (CloudWatch User Guide, embedded metric format)."""
-    metrics: dict[str, object] = {METRIC_OF_EVENT[event]: 1}
+    count = fields.get("count")
+    metrics: dict[str, object] = {METRIC_OF_EVENT[event]: count if isinstance(count, int) else 1}
     units = [{"Name": METRIC_OF_EVENT[event], "Unit": "Count"}]
-    if isinstance(duration := fields.get("duration"), float):
-        metrics[RUN_DURATION] = duration
-        units.append({"Name": RUN_DURATION, "Unit": "Seconds"})
-    directive = {"Namespace": NAMESPACE, "Dimensions": [["Job"]], "Metrics": units}
+    for field, name in METRIC_OF_SECONDS.items():
+        if isinstance(seconds := fields.get(field), float):
+            metrics[name] = seconds
+            units.append({"Name": name, "Unit": "Seconds"})
+    of = {name: str(fields[field]) for field, name in DIMENSIONS.items() if fields.get(field)} or {"Job": "unknown"}
+    directive = {"Namespace": NAMESPACE, "Dimensions": [[name] for name in of], "Metrics": units}
     envelope = {"Timestamp": int(at.timestamp() * 1000), "CloudWatchMetrics": [directive]}
-    return {"_aws": envelope, "Job": str(fields.get("job") or "unknown")} | metrics
+    return {"_aws": envelope} | of | metrics

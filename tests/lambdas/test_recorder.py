@@ -1,160 +1,457 @@
-"""The recorder, fed with events of the shape that ECS documents."""
+"""The recorder, fed with events of the shapes that ECS, EventBridge Scheduler and SQS document."""
 
 from __future__ import annotations
 
-import copy
+import itertools
+import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce import Claim, Ledger, LedgerUnavailableError, Status
-from cronce_lambdas.recorder import handler, stopped_task
+from cronce import Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
+from cronce.launch import LaunchUnavailableError
+from cronce.leadership import Leadership
+from cronce.stores.memory import MemoryStore
+from cronce_lambdas.recorder import handler
+from cronce_lambdas.settings import PinnedService
+from tests.lambdas.events import ARN, CLUSTER, EVENT, JOB, OTHER, PERIOD, SETTINGS, World, altered, letter, stopped
+from tests.support.cloud import GROUP, T0, schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-ARN = "arn:aws:ecs:eu-west-1:111122223333:task/jobs/0123456789abcdef0123456789abcdef"
+    from cronce.protocol.operations import Swapped
+    from cronce.protocol.records import Record
 
-EVENT: dict[str, Any] = {
-    "detail-type": "ECS Task State Change",
-    "source": "aws.ecs",
-    "detail": {
-        "taskArn": ARN,
-        "lastStatus": "STOPPED",
-        "stopCode": "EssentialContainerExited",
-        "stoppedReason": "Essential container in task exited",
-        "containers": [
-            {"name": "sidecar", "exitCode": 0},
-            {"name": "digest", "exitCode": 137, "reason": "OutOfMemoryError: Container killed due to memory usage"},
-        ],
-        "overrides": {
-            "containerOverrides": [
-                {"name": "sidecar"},
-                {
-                    "name": "digest",
-                    "environment": [
-                        {"name": "CRONCE_JOB", "value": "daily-digest"},
-                        {"name": "CRONCE_SCHEDULED_TIME", "value": "2026-11-29T06:00:00Z"},
-                    ],
-                },
-            ]
-        },
-    },
+RETRIES = Policy(backoff_limit=2)
+NEVER_RAN: dict[str, Any] = {"exit_code": None, "stop_code": "TaskFailedToStart", "reason": "CannotPullContainerError"}
+
+
+class BrokenStore(MemoryStore):
+    """A store that does not answer."""
+
+    def get(self, job: str, key: str) -> Record | None:
+        """No answer."""
+        raise LedgerUnavailableError("memory", f"{job} {key}", transient=False)
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """No answer."""
+        raise LedgerUnavailableError("memory", f"{record.job} {expected}", transient=False)
+
+
+class TestSettling:
+    """A run that its task left RUNNING."""
+
+    def test_it_becomes_failed_with_the_stop_reason(self) -> None:
+        """Exit code and reason are those of the job's container, not of its sidecar."""
+        world = World()
+        world.claim()
+        assert world.settle(EVENT)["status"] == "FAILED"
+        run = world.standing()
+        assert (run.status, run.reason, run.exit_code) == (Status.FAILED, Reason.TASK_STOPPED, 137)
+        assert "OutOfMemoryError" in (run.error or "")
+
+    def test_the_next_claim_begins_attempt_two_at_once(self) -> None:
+        """The slot is free too; nobody waits for the lease."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        assert world.claim(OTHER).attempt == 2
+
+    def test_a_repeated_event_changes_nothing(self) -> None:
+        """Delivered twice, the second time while attempt 2 runs, the third when it is done."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        second = world.claim(OTHER)
+        assert world.settle(EVENT) == {"status": "RUNNING"}
+        second.complete()
+        assert world.settle(EVENT) == {"status": "SUCCEEDED"}
+
+    def test_a_success_outranks_an_event_that_came_first(self) -> None:
+        """The task finished its work while the recorder already took it for dead."""
+        world = World()
+        first = world.claim()
+        world.settle(EVENT)
+        first.complete()
+        assert world.standing().status is Status.SUCCEEDED
+
+    def test_a_task_that_lost_the_race_changes_nothing(self) -> None:
+        """The run is another task's; nothing is started, and no schedule is read."""
+        world = World(policy=RETRIES)
+        world.claim(OTHER)
+        assert world.settle(stopped(exit_code=0)) == {"status": "RUNNING"}
+        assert world.scheduler.calls == []
+
+    def test_a_success_costs_one_read(self) -> None:
+        """Most events are of tasks that settled their run themselves."""
+        world = World()
+        world.claim().complete()
+        assert world.settle(stopped(exit_code=0)) == {"status": "SUCCEEDED"}
+        assert world.scheduler.calls == []
+
+
+class TestNeverClaimed:
+    """A task that stopped before it asked the ledger."""
+
+    def test_it_is_a_run_that_failed_to_start(self) -> None:
+        """No exit code is no success (E3); no attempt began, and none is counted."""
+        world = World()
+        assert world.settle(stopped(**NEVER_RAN))["status"] == "FAILED"
+        run = world.standing()
+        assert (run.status, run.reason, run.attempt, run.failures) == (Status.FAILED, Reason.LAUNCH_FAILED, 0, 0)
+        assert (run.owner, run.scheduled_at, run.exit_code) == (ARN, T0, None)
+        assert run.error == "TaskFailedToStart: Essential container in task exited: CannotPullContainerError"
+
+    def test_it_is_launched_again_with_the_next_number(self) -> None:
+        """The schedule's own target, a minute later."""
+        world = World()
+        answer = world.settle(stopped(**NEVER_RAN))
+        assert answer == {"status": "FAILED", "relaunched": {"attempt": 1, "launch": 2}}
+        assert world.launches() == [("29T06:01:00", PERIOD, "retry", "2")]
+
+    def test_it_is_launched_five_times_in_all(self) -> None:
+        """An image that does not exist: then it stays for a person, FAILED with its reason."""
+        world = World()
+        event = stopped(**NEVER_RAN)
+        for _ in range(10):
+            answer = world.settle(event)
+            if "relaunched" not in answer:
+                break
+            world.clock.advance(timedelta(minutes=7))
+            event = stopped(**NEVER_RAN, CRONCE_LAUNCH=str(answer["relaunched"]["launch"]), CRONCE_TRIGGER="retry")
+        assert answer["left"] == "5 tasks of it stopped before they claimed it"
+        assert [launch for *_, launch in world.launches()] == ["2", "3", "4", "5"]
+        assert world.standing().reason == Reason.LAUNCH_FAILED
+
+    def test_its_next_launch_claims_attempt_one(self) -> None:
+        """What never began is not counted; what failed before is history."""
+        world = World()
+        world.settle(stopped(**NEVER_RAN))
+        claimed = world.claim(OTHER, trigger=Trigger.RETRY)
+        assert (claimed.attempt, claimed.record.failures) == (1, 0)
+        assert [past.reason for past in claimed.record.attempts] == [Reason.LAUNCH_FAILED]
+
+    def test_one_that_calls_itself_done_writes_no_row(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Its command does not ask the ledger, or asks for another period; running it again may double its work."""
+        world = World()
+        assert "ignored" in world.settle(stopped(exit_code=0))
+        assert (world.run(), world.launches()) == (None, [])
+        assert json.loads(capsys.readouterr().err)["cronce.event"] == "unclaimed"
+
+    def test_one_that_failed_by_itself_is_not_launched_again(self) -> None:
+        """How far it got without asking, nobody knows."""
+        world = World(policy=RETRIES)
+        assert "left" in world.settle(stopped(exit_code=1))
+        assert (world.standing().exit_code, world.launches()) == (1, [])
+
+    def test_a_late_one_changes_nothing(self) -> None:
+        """Another delivery's task has done the work."""
+        world = World(policy=RETRIES)
+        world.claim(OTHER).complete()
+        assert world.settle(stopped(**NEVER_RAN)) == {"status": "SUCCEEDED"}
+        assert world.launches() == []
+
+    def test_one_of_a_tick_that_the_watchdog_called_missed_is_launched_again(self) -> None:
+        """The row stays as it is; somebody was told already."""
+        world = World()
+        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        assert world.settle(stopped(**NEVER_RAN))["status"] == "MISSED"
+        assert len(world.launches()) == 1
+
+
+class TestRelaunch:
+    """A settled run that may be tried again."""
+
+    def test_a_crash_is_followed_by_the_next_attempt(self) -> None:
+        """With the period, its nominal time, and the trigger that says so."""
+        world = World()
+        world.claim()
+        assert world.settle(EVENT)["relaunched"] == {"attempt": 2, "launch": 1}
+        assert world.launches() == [("29T06:01:00", PERIOD, "retry", "1")]
+        assert world.scheduler.environ_of(0)["CRONCE_SCHEDULED_TIME"] == PERIOD
+
+    def test_a_failure_is_followed_within_the_backoff_limit(self) -> None:
+        """The run settled itself; the event only tells that its task is gone."""
+        world = World(policy=RETRIES)
+        for attempt, minute in ((1, "06:01"), (2, "06:01"), (3, None)):
+            claimed = world.claim(f"{ARN}{attempt}")
+            assert claimed.attempt == attempt
+            claimed.fail("no", exit_code=1)
+            answer = world.settle(stopped(f"{ARN}{attempt}"))
+            assert ("relaunched" in answer) is (minute is not None)
+        assert [launch[0] for launch in world.launches()] == ["29T06:01:00", "29T06:01:00"]
+        assert answer["left"] == "no retry is left (backoff_limit=2)"
+
+    def test_an_interruption_is_followed_without_a_retry_to_spend(self) -> None:
+        """StopTask, Spot: SIGTERM told the task, and it said so (E7)."""
+        world = World()
+        world.claim().interrupt()
+        answer = world.settle(stopped(exit_code=143, stop_code="SpotInterruption"))
+        assert answer["relaunched"] == {"attempt": 2, "launch": 1}
+
+    def test_a_repeated_event_arranges_nothing_twice(self) -> None:
+        """The one-shot has the name of its launch."""
+        world = World()
+        world.claim()
+        answers = [world.settle(EVENT) for _ in range(3)]
+        assert answers[0] == answers[1] == answers[2]
+        assert len(world.launches()) == 1
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"State": "DISABLED"}, {"policy": Policy(suspend=True)}, {"policy": Policy(on_lost=OnLost.HOLD)}],
+        ids=["disabled", "suspended", "held"],
+    )
+    def test_a_job_that_a_person_has_in_hand_is_left(self, change: dict[str, Any]) -> None:
+        """As the job is defined now, not as it was when the task began."""
+        world = World()
+        world.claim()
+        world.define(**change)
+        assert "left" in world.settle(EVENT)
+        assert world.launches() == []
+
+    def test_a_job_without_a_schedule_is_left(self) -> None:
+        """Its stack is gone; the run is settled all the same."""
+        world = World()
+        world.claim()
+        del world.scheduler.schedules[schedule()["Name"]]
+        assert "no schedule of the group runs" in world.settle(EVENT)["left"]
+        assert world.standing().status is Status.FAILED
+
+    def test_a_launch_that_eventbridge_refuses_is_reported_and_left(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Delivering the event again would not help."""
+        world = World()
+        world.claim()
+        world.scheduler.fail("create_schedule", "AccessDeniedException", status=403)
+        assert "AccessDeniedException" in world.settle(EVENT)["left"]
+        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+        assert (lines[-1]["cronce.event"], lines[-1]["level"]) == ("not_relaunched", "ERROR")
+
+    @pytest.mark.parametrize("operation", ["list_schedules", "get_schedule", "create_schedule"])
+    def test_what_is_busy_is_asked_again(self, operation: str) -> None:
+        """Lambda delivers the event again; the run is settled by then, and its relaunch is made up for."""
+        world = World()
+        world.claim()
+        world.scheduler.fail(operation, "ThrottlingException", status=429)
+        with pytest.raises(LaunchUnavailableError):
+            world.settle(EVENT)
+        assert world.standing().status is Status.FAILED
+        world.scheduler.recover()
+        assert world.settle(EVENT)["relaunched"] == {"attempt": 2, "launch": 1}
+
+    def test_the_retry_of_a_retry_that_did_not_start_is_launched_again(self) -> None:
+        """The image was deleted between two attempts."""
+        world = World(policy=RETRIES)
+        world.claim().fail("no", exit_code=1)
+        world.settle(stopped())
+        answer = world.settle(stopped(OTHER, **NEVER_RAN, CRONCE_TRIGGER="retry", CRONCE_LAUNCH="1"))
+        assert answer == {"status": "FAILED", "relaunched": {"attempt": 2, "launch": 2}}
+
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "the owner, failed": stopped(exit_code=1),
+    "the owner, killed": EVENT,
+    "a loser": stopped(OTHER, exit_code=0),
+    "a loser that never ran": stopped(OTHER, **NEVER_RAN),
+    "a retry that never ran": stopped(OTHER, **NEVER_RAN, CRONCE_TRIGGER="retry", CRONCE_LAUNCH="2"),
+    "an earlier state": altered(lastStatus="RUNNING"),
+}
+STATES: dict[str, Callable[[World], object]] = {
+    "succeeded": lambda world: world.claim().complete(),
+    "failed for good": lambda world: world.claim(policy=Policy()).fail("no"),
+    "running, of another": lambda world: world.claim("another"),
+    "skipped": lambda world: world.ledger().claim(JOB, PERIOD, policy=Policy(suspend=True)),
+    "missed": lambda world: world.ledger().mark_missed(JOB, PERIOD, reason="never_delivered", scheduled_at=T0),
 }
 
 
-@pytest.fixture
-def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of an empty ledger, in the environment as the function has it."""
-    url = f"sqlite:///{tmp_path}/runs.db"
-    monkeypatch.setenv("CRONCE_LEDGER", url)
-    Ledger.from_url(url).create()
-    return url
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_no_order_of_events_moves_a_state_back(state: Callable[[World], object]) -> None:
+    """Every pair of events, each twice, in both orders (E6)."""
+    for events in itertools.permutations(EVENTS.values(), 2):
+        world = World()
+        state(world)
+        before = world.standing()
+        for event in (*events, *events):
+            world.settle(event)
+            assert world.standing() == before, events
 
 
-def claim(url: str, *, owner: str) -> Claim:
-    """A claim of the event's run by that owner."""
-    from cronce.stores.sqlite import SqliteStore  # noqa: PLC0415
+class TestPinnedService:
+    """A task of a service that keeps a clock."""
 
-    claimed = Ledger(SqliteStore(url.removeprefix("sqlite:///")), owner=owner).claim(
-        "daily-digest", "2026-11-29T06:00:00Z"
+    SETTINGS = replace(SETTINGS, pinned=(PinnedService(cluster=CLUSTER, service="clock", job="main-clock"),))
+
+    def test_a_leader_that_stopped_frees_its_row_at_once(self) -> None:
+        """Its standby need not wait for the lease; the checkpoint stays."""
+        world = World(settings=self.SETTINGS)
+        first = Leadership(world.ledger(ARN), "main-clock", lease=timedelta(minutes=1)).try_once()
+        assert first is not None
+        first.checkpoint("06:00")
+        standby = Leadership(world.ledger(OTHER), "main-clock", lease=timedelta(minutes=1))
+        assert standby.try_once() is None
+        event = altered(group="service:clock", overrides={"containerOverrides": [{"name": "clock"}]})
+        assert world.settle(event) == {"leader": "main-clock", "status": "FAILED"}
+        second = standby.try_once()
+        assert second is not None
+        assert second.resume_from == "06:00"
+
+    @pytest.mark.parametrize(
+        "detail",
+        [{"group": "service:other"}, {"clusterArn": "arn:other"}, {"taskArn": OTHER}, {"group": "family:clock"}],
     )
-    assert claimed
-    return claimed
+    def test_any_other_task_of_a_service_changes_nothing(self, detail: dict[str, Any]) -> None:
+        """Another service, another cluster, a standby, no service."""
+        world = World(settings=self.SETTINGS)
+        assert Leadership(world.ledger(ARN), "main-clock", lease=timedelta(minutes=1)).try_once()
+        world.settle(altered(**{"group": "service:clock", "overrides": {}} | detail))
+        leader = world.ledger().run("main-clock", "leader")
+        assert leader is not None
+        assert leader.status is Status.RUNNING
 
 
-def altered(**detail: object) -> dict[str, Any]:
-    """The event with other details."""
-    event = copy.deepcopy(EVENT)
-    event["detail"] |= detail
-    return event
+class TestDeadLetters:
+    """Messages of the dead-letter queue."""
 
+    def test_a_tick_that_could_not_be_started_is_missed_with_the_reason(self) -> None:
+        """The code in the reason, the message beside it."""
+        world = World()
+        assert world.sort(letter()) == {"batchItemFailures": []}
+        run = world.standing()
+        assert (run.status, run.reason, run.attempt) == (Status.MISSED, "launch_failed: AccessDeniedException", 0)
+        assert (run.error, run.scheduled_at) == ("not authorized to perform: ecs:RunTask", T0)
 
-def test_a_run_left_running_becomes_failed_with_the_stop_reason(url: str) -> None:
-    """Exit code and reason are those of the job's container, not of its sidecar."""
-    claim(url, owner=ARN)
-    assert handler(EVENT, None) == {"status": "FAILED"}
-    run = Ledger.from_url(url).run("daily-digest", "2026-11-29T06:00:00Z")
-    assert run is not None
-    assert (run.status, run.reason, run.exit_code) == (Status.FAILED, "task_stopped", 137)
-    assert "OutOfMemoryError" in (run.error or "")
-
-
-def test_the_next_claim_begins_attempt_two_at_once(url: str) -> None:
-    """The slot is free too; nobody waits for the lease."""
-    claim(url, owner=ARN)
-    handler(EVENT, None)
-    assert claim(url, owner="another").attempt == 2
-
-
-def test_a_repeated_event_changes_nothing(url: str) -> None:
-    """Delivered twice, the second time while attempt 2 runs."""
-    claim(url, owner=ARN)
-    handler(EVENT, None)
-    second = claim(url, owner="another")
-    handler(EVENT, None)
-    second.complete()
-    assert handler(EVENT, None) == {"status": "SUCCEEDED"}
-
-
-def test_a_success_outranks_an_event_that_came_first(url: str) -> None:
-    """The task finished its work while the recorder already took it for dead."""
-    first = claim(url, owner=ARN)
-    handler(EVENT, None)
-    first.complete()
-    run = Ledger.from_url(url).run("daily-digest", "2026-11-29T06:00:00Z")
-    assert run is not None
-    assert run.status is Status.SUCCEEDED
-
-
-def test_a_task_that_lost_the_race_changes_nothing(url: str) -> None:
-    """The run is another task's."""
-    claim(url, owner="another")
-    assert handler(EVENT, None) == {"status": "RUNNING"}
-
-
-def test_a_task_that_never_claimed_writes_no_row(url: str) -> None:
-    """The row is the watchdog's business."""
-    assert handler(EVENT, None) == {"ignored": "the task never claimed its run"}
-    assert Ledger.from_url(url).run("daily-digest", "2026-11-29T06:00:00Z") is None
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        {},
-        {"detail": None},
-        {"detail": []},
-        altered(lastStatus="RUNNING"),
-        altered(overrides={}),
-        altered(overrides={"containerOverrides": [{"name": "digest"}]}),
-        altered(overrides={"containerOverrides": [{"name": "digest", "environment": [{"name": "CRONCE_JOB"}]}]}),
-        altered(containers=[]),
-        altered(
-            overrides={
-                "containerOverrides": [
-                    {
-                        "name": "digest",
-                        "environment": [
-                            {"name": "CRONCE_JOB", "value": "daily-digest"},
-                            {"name": "CRONCE_SCHEDULED_TIME", "value": "<aws.scheduler.scheduled-time>"},
-                        ],
-                    }
-                ]
+    def test_it_is_counted_and_told(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """A metric for alarms, an event for whoever subscribed."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = World()
+        world.sort(letter())
+        line = json.loads(capsys.readouterr().err)
+        assert (line["TickMissed"], line["Job"], line["Ledger"]) == (1, JOB, "runs")
+        assert world.events.sent == [
+            {
+                "type": "Cronce Run Missed",
+                "ledger": "runs",
+                "job": JOB,
+                "period": PERIOD,
+                "scheduledTime": PERIOD,
+                "reason": "launch_failed: AccessDeniedException",
+                "error": "not authorized to perform: ecs:RunTask",
             }
-        ),
-    ],
-)
-def test_a_foreign_or_malformed_event_is_ignored(event: dict[str, Any]) -> None:
-    """Nothing raises, so Lambda does not deliver it again and again."""
-    assert stopped_task(event) is None
-    assert handler(event, None) == {"ignored": "not a stopped task of a job"}
+        ]
+
+    def test_an_event_that_cannot_be_sent_does_not_bring_the_message_back(self) -> None:
+        """The row and the metric say it too."""
+        world = World()
+        world.events.fail("put_events", "ThrottlingException", status=429)
+        assert world.sort(letter()) == {"batchItemFailures": []}
+
+    def test_a_tick_that_another_delivery_started_is_left_alone(self) -> None:
+        """EventBridge delivers at least once; this was the other time."""
+        world = World()
+        world.claim()
+        assert world.sort(letter()) == {"batchItemFailures": []}
+        assert (world.standing().status, world.events.sent) == (Status.RUNNING, [])
+
+    def test_a_message_without_a_readable_body_is_found_by_its_schedule(self) -> None:
+        """The schedule says which job it is."""
+        world = World()
+        world.sort(letter("cut off"))
+        assert world.standing().reason == "launch_failed: AccessDeniedException"
+
+    def test_a_late_delivery_still_takes_it_over(self) -> None:
+        """EventBridge gave up; a person, or the watchdog's catch-up, did not."""
+        world = World()
+        world.sort(letter())
+        assert world.claim(OTHER).attempt == 1
+
+    def test_one_bad_message_is_retried_alone(self) -> None:
+        """The others are done with; the bad one's schedule cannot be read just now."""
+        world = World()
+        world.scheduler.fail("get_schedule", "ThrottlingException", status=429)
+        answer = world.sort(letter(message_id="1"), letter("cut off", message_id="2"), letter("{}", message_id="3"))
+        assert answer == {"batchItemFailures": [{"itemIdentifier": "2"}, {"itemIdentifier": "3"}]}
+        assert world.standing().status is Status.MISSED
+
+    def test_without_a_ledger_every_message_comes_back(self) -> None:
+        """None is lost."""
+        world = World(store=BrokenStore())
+        answer = world.sort(letter(message_id="1"), letter(EVENT, message_id="2"))
+        assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == ["1", "2"]
+
+    def test_a_malformed_message_is_reported_and_let_go(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Otherwise it would come back for fourteen days."""
+        world = World()
+        bad = [letter("{}", SCHEDULE_ARN=""), letter("{}", SCHEDULE_ARN="arn:.../gone"), {"messageId": "3"}]
+        assert world.sort(*bad, letter()) == {"batchItemFailures": []}
+        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+        assert [line["cronce.event"] for line in lines] == ["dead_letter_let_go"] * 3 + ["missed"]
+        assert all(line["level"] == "ERROR" for line in lines)
+
+    def test_a_message_whose_schedule_may_not_be_read_is_let_go(self) -> None:
+        """It would be refused again."""
+        world = World()
+        world.scheduler.fail("get_schedule", "AccessDeniedException", status=403)
+        assert world.sort(letter("{}")) == {"batchItemFailures": []}
+
+    def test_an_event_that_came_back_is_settled(self) -> None:
+        """The recorder had no ledger when it was told first."""
+        world = World()
+        world.claim()
+        assert world.sort(letter(EVENT)) == {"batchItemFailures": []}
+        assert (world.standing().reason, len(world.launches())) == (Reason.TASK_STOPPED, 1)
+
+    def test_the_dead_letter_of_a_relaunch_leaves_the_run_as_it_is(self) -> None:
+        """FAILED, with what it failed of; and it is reported."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        before = world.standing()
+        world.sort(letter())
+        assert (world.standing(), world.events.sent) == (before, [])
 
 
-def test_an_unreachable_ledger_raises_so_that_the_event_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens there."""
-    monkeypatch.setenv("CRONCE_LEDGER", "dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:1")
-    monkeypatch.setattr("cronce.ledger._LONGEST_PATIENCE", timedelta(0))
-    with pytest.raises(LedgerUnavailableError, match=r"127\.0\.0\.1:1"):
-        handler(EVENT, None)
+class TestHandler:
+    """The function, with the environment that `RunLedger` gives it."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        """The URL of an empty ledger."""
+        url = f"sqlite:///{tmp_path}/runs.db"
+        monkeypatch.setenv("CRONCE_LEDGER", url)
+        monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", GROUP)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        Ledger.from_url(url).create()
+        return url
+
+    def test_it_settles_a_run(self, url: str) -> None:
+        """A success of its own needs no schedule."""
+        claimed = Ledger.from_url(url, owner=ARN).claim(JOB, PERIOD)
+        assert claimed
+        claimed.complete()
+        assert handler(EVENT, None) == {"status": "SUCCEEDED"}
+
+    @pytest.mark.usefixtures("url")
+    @pytest.mark.parametrize("event", [{}, {"detail": None}, {"Records": None}, altered(lastStatus="RUNNING")])
+    def test_it_ignores_what_is_none_of_its_business(self, event: dict[str, Any]) -> None:
+        """Nothing raises, so Lambda does not deliver it again and again."""
+        assert handler(event, None) == {"ignored": "not a stopped task of a job"}
+
+    def test_it_sorts_messages(self, url: str) -> None:
+        """As the event source mapping hands them over."""
+        assert handler({"Records": [letter()]}, None) == {"batchItemFailures": []}
+        run = Ledger.from_url(url).run(JOB, PERIOD)
+        assert run is not None
+        assert (run.status, run.owner) == (Status.MISSED, "cronce:recorder")
+
+    def test_an_unreachable_ledger_raises_so_that_the_event_comes_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody listens there."""
+        monkeypatch.setenv("CRONCE_LEDGER", "dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:1")
+        monkeypatch.setattr("cronce.ledger._LONGEST_PATIENCE", timedelta(0))
+        with pytest.raises(LedgerUnavailableError, match=r"127\.0\.0\.1:1"):
+            handler(EVENT, None)

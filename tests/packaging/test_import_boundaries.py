@@ -25,6 +25,7 @@ VOCABULARY = (
     "cronce.policy",
     "cronce.protocol.states",
     "cronce.schedule",
+    "cronce.ticker.config",
 )
 """Names, units and schedules: what deploy time and run time must say alike."""
 PURE_MAY_USE = (*PURE, "cronce.errors", "cronce.values")

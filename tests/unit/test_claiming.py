@@ -73,6 +73,13 @@ TABLE = {
         LATER,
         2,
     ),
+    "never launched": (request(), run(status=FAILED, reason="launch_failed", attempt=0), LATER, 1),
+    "never launched, its deadline over": (
+        request(starting_deadline=HOUR / 2, scheduled_at=T0),
+        run(status=FAILED, reason="launch_failed", attempt=0),
+        LATER,
+        "TOO_LATE",
+    ),
     "replaced": (request(backoff_limit=9), run(status=FAILED, reason="replaced"), LATER, "REPLACED"),
     "replaced, by a person": (request(trigger=Trigger.MANUAL), run(status=FAILED, reason="replaced"), LATER, 2),
     "interrupted": (request(), run(status=FAILED, reason="interrupted"), LATER, 2),

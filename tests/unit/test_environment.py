@@ -136,3 +136,33 @@ def test_what_is_given_is_taken() -> None:
     assert settings.required_ledger() == OF_A_TASK["CRONCE_LEDGER"]
     assert settings.required_job() == "daily-digest"
     assert settings.required_period() == "2026-11-29T06:00:00Z"
+
+
+@pytest.mark.parametrize("trigger", ["manual", "backfill"])
+def test_a_person_may_force(trigger: str) -> None:
+    """With a reason, and a name; both are for the ledger to record."""
+    settings = TaskSettings.from_environ(
+        OF_A_TASK | {"CRONCE_TRIGGER": trigger, "CRONCE_FORCE": "half went to spam", "CRONCE_ACTOR": "ann@desk"}
+    )
+    assert (settings.forced(), settings.actor) == ("half went to spam", "ann@desk")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"CRONCE_FORCE": "why"},
+        {"CRONCE_FORCE": "why", "CRONCE_TRIGGER": "schedule"},
+        {"CRONCE_FORCE": "why", "CRONCE_TRIGGER": "retry"},
+        {"CRONCE_FORCE": "why", "CRONCE_TRIGGER": "catch_up"},
+        {"CRONCE_FORCE": " ", "CRONCE_TRIGGER": "manual"},
+    ],
+)
+def test_a_machine_never_forces(given: dict[str, str]) -> None:
+    """A variable left in a task definition must not repeat every success."""
+    with pytest.raises(InputInvalidError, match="CRONCE_FORCE"):
+        TaskSettings.from_environ(given).forced()
+
+
+def test_nothing_is_forced_without_the_variable() -> None:
+    """Whoever asks."""
+    assert TaskSettings.from_environ({"CRONCE_TRIGGER": "manual", "CRONCE_FORCE": ""}).forced() is None

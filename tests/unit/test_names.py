@@ -14,6 +14,8 @@ from cronce.names import (
     checked_period,
     parse_scheduled_time,
     period_of,
+    schedule_group_name,
+    schedule_name_stem,
     scheduled_time_of,
 )
 
@@ -132,3 +134,34 @@ def test_a_period_that_is_a_time_says_when() -> None:
     """And any other does not."""
     assert scheduled_time_of(CANONICAL) == SIX
     assert scheduled_time_of("2026-11-29") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "group"),
+    [
+        ("runs", "runs"),
+        ("a" * 64, "a" * 64),
+        ("a" * 65, f"{'a' * 51}-635361c48bb9"),
+        ("b" * 255, f"{'b' * 51}-7bfe48f617b2"),
+    ],
+)
+def test_a_schedule_group_goes_with_a_table(table: str, group: str) -> None:
+    """By the table's name as far as a group takes it; two long names that begin alike stay two."""
+    assert schedule_group_name(table) == group
+    assert len(group) <= 64
+
+
+@pytest.mark.parametrize(
+    ("job", "stem"),
+    [
+        ("daily-digest", "daily-digest"),
+        ("Daily digest, EU", "Daily-digest-EU"),
+        ("Müllabfuhr", "M-llabfuhr"),
+        ("(nightly)", "nightly"),
+        ("日報", "job"),
+        ("x" * 100, "x" * 51),
+    ],
+)
+def test_a_schedule_begins_with_its_job(job: str, stem: str) -> None:
+    """What a schedule's name may hold, with room for a hash behind it."""
+    assert schedule_name_stem(job) == stem

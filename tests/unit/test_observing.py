@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from cronce.protocol.observing import NotReleased, ReleaseRequest, mark_lost, mark_stopped, release
-from cronce.protocol.operations import Swap
-from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Event, Reason, Status
-from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run, slot
+from cronce.policy import ConcurrencyPolicy, Policy
+from cronce.protocol.claiming import claim
+from cronce.protocol.holding import Held
+from cronce.protocol.observing import (
+    NotReleased,
+    ReleaseRequest,
+    Sighting,
+    holder,
+    mark_lost,
+    mark_missed,
+    mark_not_started,
+    mark_stopped,
+    release,
+)
+from cronce.protocol.operations import Now, Steps, Swap, Swapped
+from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.protocol.states import Event, Reason, Status, Trigger
+from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 
 LATER = T0 + timedelta(hours=1)
 ASK = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", note="checked by hand")
 FORCED = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", force=True)
+Mark = Callable[[Sighting], Steps[RunRecord]]
 FINAL = [Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.MISSED]
 
 
@@ -114,6 +129,87 @@ def test_a_last_heartbeat_does_not_hide_that_the_task_stopped() -> None:
     world.before(Swap, 1, lambda: world.put(run().after(Event.RENEW, checkpoint="7")))
     world.play(mark_stopped(JOB, PERIOD, owner="other"))
     assert (world.run().status, world.run().checkpoint) == (Status.FAILED, "7")
+
+
+SEEN = Sighting(
+    job=JOB,
+    period=PERIOD,
+    token="token-of-me",
+    owner="watchdog",
+    reason="launch_failed: AGENT",
+    error="no room",
+    exit_code=3,
+    scheduled_at=T0,
+    trigger=Trigger.CATCH_UP,
+)
+MARKS = [(mark_missed, Status.MISSED), (mark_not_started, Status.FAILED)]
+
+
+@pytest.mark.parametrize(("mark", "status"), MARKS)
+def test_a_tick_that_nobody_claimed_gets_a_row(mark: Mark, status: Status) -> None:
+    """It says what was seen; no attempt began, and none is counted."""
+    world = World(now=LATER)
+    marked = world.play(mark(SEEN))
+    assert marked == world.run()
+    assert (marked.status, marked.attempt, marked.failures, marked.version) == (status, 0, 0, 1)
+    assert (marked.reason, marked.error, marked.exit_code) == ("launch_failed: AGENT", "no room", 3)
+    assert (marked.owner, marked.trigger, marked.scheduled_at) == ("watchdog", Trigger.CATCH_UP, T0)
+    assert (marked.claimed_at, marked.lease_until, marked.finished_at) == (None, None, LATER)
+    assert marked.expires_at == LATER + SEEN.retention
+
+
+@pytest.mark.parametrize(("mark", "_status"), MARKS)
+@pytest.mark.parametrize("standing", [run(), run(lease_until=None), *(run(status=status) for status in FINAL)])
+def test_a_row_that_stands_is_left_alone(mark: Mark, _status: Status, standing: RunRecord) -> None:
+    """Whoever wrote it knows more."""
+    world = World(standing, now=LATER)
+    assert world.play(mark(SEEN)) == standing == world.run()
+
+
+@pytest.mark.parametrize(("mark", "status"), MARKS)
+def test_a_mark_whose_answer_was_lost_is_made_once(mark: Mark, status: Status) -> None:
+    """It equals what stands (L1)."""
+    world = World()
+    world.lose_answer(1)
+    assert world.play(mark(SEEN)).status is status
+    assert (world.run().version, world.count(Swap)) == (1, 1)
+
+
+@pytest.mark.parametrize(("mark", "status"), MARKS)
+def test_a_row_that_is_gone_again_is_written(mark: Mark, status: Status) -> None:
+    """The swap was refused for a row that somebody deleted in that moment."""
+    steps = mark(SEEN)
+    asked = [next(steps), steps.send(T0), steps.send(Swapped(False, None)), steps.send(LATER)]
+    assert [type(operation) for operation in asked] == [Now, Swap, Now, Swap]
+    with pytest.raises(StopIteration) as end:
+        steps.send(Swapped(True))
+    assert (end.value.value.status, end.value.value.finished_at) == (status, LATER)
+
+
+@pytest.mark.parametrize(("mark", "_status"), MARKS)
+def test_the_next_claim_takes_it_over_as_attempt_one(mark: Mark, _status: Status) -> None:
+    """A late delivery, or a launch that succeeds."""
+    world = World()
+    world.play(mark(SEEN))
+    claimed = world.play(claim(request(policy=Policy(concurrency_policy=ConcurrencyPolicy.ALLOW))))
+    assert isinstance(claimed, Held)
+    assert (claimed.run.attempt, claimed.run.failures, claimed.run.status) == (1, 0, Status.RUNNING)
+    assert [past.reason for past in claimed.run.attempts] == ["launch_failed: AGENT"]
+
+
+@pytest.mark.parametrize(
+    ("standing", "in_slot"),
+    [(None, None), (run(), slot()), (run(status=Status.FAILED), slot(run())), (run(attempt=2), slot(run()))],
+)
+def test_a_free_or_stale_slot_has_no_holder(standing: RunRecord | None, in_slot: SlotRecord | None) -> None:
+    """No slot, a free one, its run over, its run taken over."""
+    rows = [row for row in (standing, in_slot) if row]
+    assert World(*rows).play(holder(JOB)) is None
+
+
+def test_the_holder_is_the_run_that_the_slot_names() -> None:
+    """Its lease may be over."""
+    assert World(run(), slot(run()), now=LATER).play(holder(JOB)) == run()
 
 
 RELEASED = {

@@ -107,3 +107,18 @@ def test_every_end_has_its_metric(reported: Any, event: str, metric: str) -> Non
 def test_other_events_are_plain_lines(reported: Any) -> None:  # noqa: ANN401  # a function
     """Not everything is counted."""
     assert "_aws" not in reported("heartbeat_failed", job="digest")
+
+
+@pytest.mark.usefixtures("emf")
+def test_every_dimension_is_a_set_of_its_own(reported: Any) -> None:  # noqa: ANN401  # a function
+    """An alarm on all jobs of a ledger, or of a clock, needs one value a line."""
+    line = reported("missed", job="digest", ledger="runs", clock="main")
+    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["Job"], ["Ledger"], ["Clock"]]
+    assert (line["Job"], line["Ledger"], line["Clock"], line["TickMissed"]) == ("digest", "runs", "main", 1)
+
+
+@pytest.mark.usefixtures("emf")
+def test_a_count_and_a_lateness_are_measured(reported: Any) -> None:  # noqa: ANN401  # a function
+    """Where the line has them."""
+    line = reported("tick_missed", job="digest", count=7, lateness=0.25)
+    assert (line["TickMissed"], line["TickLateness"]) == (7, 0.25)

@@ -61,14 +61,12 @@ def test_a_free_or_stale_slot_is_taken(holder: RunRecord | None, standing: SlotR
     assert world.slot().token == "token-of-me"
 
 
-def test_a_free_slot_costs_one_write_and_no_read() -> None:
-    """On top of the claim's own write: two more at most."""
-    world = World()
+@pytest.mark.parametrize("standing", [[], [slot()]], ids=["none", "free"])
+def test_a_free_slot_costs_a_read_and_a_write(standing: list[SlotRecord]) -> None:
+    """On top of the claim's own write."""
+    world = World(*standing)
     take(world)
-    assert (world.count(Swap), world.count(Get)) == (1, 0)
-    world = World(slot())
-    take(world)
-    assert (world.count(Swap), world.count(Get)) == (2, 0)
+    assert (world.count(Get), world.count(Swap)) == (1, 1)
 
 
 def test_a_slot_whose_answer_was_lost_is_mine() -> None:
@@ -86,21 +84,21 @@ def test_a_slot_that_names_my_attempt_is_mine() -> None:
     taken = take(world)
     assert isinstance(taken, Held)
     assert taken.slot == world.slot()
-    assert world.count(Swap) == 1
+    assert world.count(Swap) == 0
 
 
 def test_a_slot_of_my_successor_is_not_mine() -> None:
     """My run was taken over while I slept, and the slot names its new attempt."""
     successor = run(attempt=2, token="third", version=5)
     world = World(slot(successor))
-    world.before(Swap, 1, lambda: world.put(successor))
+    world.before(Get, 1, lambda: world.put(successor))
     assert take(world) == Refused(RefusalReason.LEASE_LOST, successor)
 
 
 def test_a_slot_of_my_period_whose_run_is_gone_is_not_mine() -> None:
     """Somebody deleted my row; the slot cannot be mine."""
     world = World(slot(run(attempt=2, token="third")))
-    world.before(Swap, 1, lambda: world.delete(MINE))
+    world.before(Get, 1, lambda: world.delete(MINE))
     assert take(world) == Refused(RefusalReason.LEASE_LOST, None)
 
 
@@ -109,7 +107,7 @@ def test_losing_the_race_for_the_slot_is_decided_again() -> None:
     tomorrow = run(period="2026-11-30", token="third")
     world = World(tomorrow, slot())
 
-    world.before(Swap, 2, lambda: world.put(slot(tomorrow)))
+    world.before(Swap, 1, lambda: world.put(slot(tomorrow)))
     refused = take(world)
     assert refused == Refused(RefusalReason.OVERLAPPING, world.run())
     assert world.run().blocked_by == "2026-11-30"
@@ -129,7 +127,7 @@ def test_stepping_back_from_a_run_that_is_not_mine_any_more_says_so() -> None:
     """The successor's row stays as it is."""
     successor = run(attempt=2, token="third", version=5)
     world = World(YESTERDAY, TAKEN)
-    world.before(Swap, 2, lambda: world.put(successor))
+    world.before(Swap, 1, lambda: world.put(successor))
     assert take(world) == Refused(RefusalReason.LEASE_LOST, successor)
     assert world.run() == successor
 
@@ -151,7 +149,7 @@ def test_a_holder_that_wakes_up_in_time_keeps_its_slot() -> None:
     """It renewed between the look and the mark."""
     awake = YESTERDAY.after(Event.RENEW, lease_until=LEASE_IS_OVER_AT + LEASE)
     world = World(YESTERDAY, TAKEN, now=LEASE_IS_OVER_AT + TICK)
-    world.before(Swap, 2, lambda: world.put(awake))
+    world.before(Swap, 1, lambda: world.put(awake))
     assert isinstance(take(world), Refused)
     assert world.run("2026-11-28") == awake
 
@@ -267,7 +265,7 @@ def test_replace_asks_again_if_the_holder_wrote_at_that_moment() -> None:
     world = World(YESTERDAY, TAKEN)
     renewed = YESTERDAY.after(Event.RENEW, checkpoint="7")
     # The first swap is for the slot, the second the wish.
-    world.before(Swap, 2, lambda: world.put(renewed))
+    world.before(Swap, 1, lambda: world.put(renewed))
     world.before(Sleep, 2, _finished(world))
     assert isinstance(take(world, REPLACE), Held)
     assert (world.count(StopTask), world.run("2026-11-28").checkpoint) == (1, "7")
@@ -309,7 +307,7 @@ def test_the_pause_between_two_looks_is_short(lease: float, pause: float) -> Non
 def test_a_slot_row_that_vanished_is_made_anew() -> None:
     """A person deleted it between the look and the write."""
     world = World(slot())
-    world.before(Swap, 2, lambda: world.delete(slot()))
+    world.before(Swap, 1, lambda: world.delete(slot()))
     taken = take(world)
     assert isinstance(taken, Held)
     assert world.slot().version == 1

@@ -8,7 +8,13 @@ from cronce.protocol.states import TRANSITIONS, Event, Status, Trigger
 from tests.support.builders import run
 
 POSSIBLE = {
-    None: {Event.CLAIM: "RUNNING", Event.SUSPEND: "SKIPPED", Event.EXPIRE: "MISSED", Event.MISS: "MISSED"},
+    None: {
+        Event.CLAIM: "RUNNING",
+        Event.SUSPEND: "SKIPPED",
+        Event.EXPIRE: "MISSED",
+        Event.MISS: "MISSED",
+        Event.FAIL: "FAILED",
+    },
     Status.RUNNING: {
         Event.RENEW: "RUNNING",
         Event.CANCEL: "RUNNING",

@@ -100,6 +100,8 @@ def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Beg
         return _decide_lost(ask, standing, now)
     if ask.suspended:
         return Refused(RefusalReason.SUSPENDED, standing)
+    if standing.attempt == 0 and ask.too_late(now):  # its task never began
+        return Refused(RefusalReason.TOO_LATE, standing)
     if not ask.trigger.by_person:
         if standing.reason == Reason.REPLACED:
             return Refused(RefusalReason.REPLACED, standing)
@@ -136,7 +138,7 @@ def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason
         finished_at=None if begins else now,
         reason=reason,
         actor=ask.actor,
-        note=ask.force,
+        note=ask.force or ask.note,
         expires_at=expiry(now, ask.retention),
     )
 
@@ -164,7 +166,7 @@ def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: 
         cancel_requested=None,
         blocked_by=None,
         actor=ask.actor,
-        note=ask.force,
+        note=ask.force or ask.note,
         attempts=(*standing.attempts, past)[-KEPT_ATTEMPTS:],
         expires_at=expiry(now, ask.retention),
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
 from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, read_skew, swap
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, bearable_skew
-from cronce.protocol.states import Event, Reason, Status
+from cronce.protocol.records import RunRecord, expiry
+from cronce.protocol.requests import MAX_CLOCK_SKEW, RETENTION, bearable_skew
+from cronce.protocol.states import TRANSITIONS, Event, Reason, Status, Trigger
 from cronce.values import value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
@@ -22,6 +22,28 @@ class NotReleased(StrEnum):
     NO_SUCH_RUN = "NO_SUCH_RUN"
     STILL_RUNNING = "STILL_RUNNING"
     NOT_HELD = "NOT_HELD"
+
+
+@value_class(kw_only=True)
+class Sighting:
+    """What an observer has to say about a tick that no task claimed.
+
+    Attributes:
+        token: Minted once for this sighting, outside every retry.
+        owner: The task that was to do it, or the observer.
+        scheduled_at: The nominal time of the tick; None where only a period is known.
+    """
+
+    job: str
+    period: str
+    token: str
+    owner: str
+    reason: str
+    error: str | None = None
+    exit_code: int | None = None
+    scheduled_at: datetime | None = None
+    trigger: Trigger = Trigger.SCHEDULE
+    retention: timedelta = RETENTION
 
 
 @value_class(kw_only=True)
@@ -40,6 +62,16 @@ class ReleaseRequest:
     note: str | None = None
     force: bool = False
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
+
+
+def holder(job: str) -> Steps[RunRecord | None]:
+    """The run that holds the job's slot now; None if the slot is free or stale."""
+    slot = yield from get_slot(job)
+    if slot is None or slot.period is None:
+        return None
+    run = yield from get_run(job, slot.period)
+    alive = run is not None and run.status is Status.RUNNING and run.is_attempt(slot.attempt, slot.token)
+    return run if alive else None
 
 
 def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Steps[RunRecord | None]:
@@ -82,6 +114,19 @@ def mark_stopped(
             return stopped
 
 
+def mark_missed(seen: Sighting) -> Steps[RunRecord]:
+    """Mark a tick without a row MISSED; the run as it then stands, which is somebody else's if there was one."""
+    return _mark_unclaimed(seen, Event.MISS)
+
+
+def mark_not_started(seen: Sighting) -> Steps[RunRecord]:
+    """Mark the run of a task that stopped before it claimed FAILED, unless a row stands; the run as it then stands.
+
+    No attempt began, so none is counted.
+    """
+    return _mark_unclaimed(seen, Event.FAIL)
+
+
 def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
     """Free a held, lost or stuck run, so that the next claim begins the next attempt."""
     while True:
@@ -108,6 +153,32 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
         if answer.written:
             yield from _free_slot_of(released)
             return released
+
+
+def _mark_unclaimed(seen: Sighting, event: Event) -> Steps[RunRecord]:
+    while True:
+        now = yield from read_clock()
+        run = RunRecord(
+            job=seen.job,
+            period=seen.period,
+            version=1,
+            status=TRANSITIONS[None, event],
+            attempt=0,
+            token=seen.token,
+            owner=seen.owner,
+            trigger=seen.trigger,
+            scheduled_at=seen.scheduled_at,
+            finished_at=now,
+            reason=seen.reason,
+            exit_code=seen.exit_code,
+            error=seen.error,
+            expires_at=expiry(now, seen.retention),
+        )
+        answer = yield from swap(run, None)
+        if answer.written:
+            return run
+        if isinstance(answer.stands, RunRecord):
+            return answer.stands
 
 
 def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:

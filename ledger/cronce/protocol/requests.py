@@ -52,6 +52,7 @@ class ClaimRequest:
         scheduled_at: The nominal time of the tick; None where only a period is known.
         force: The reason for repeating a success, if a person gave one.
         actor: The person, where one decided.
+        note: That person's reason, where nothing is forced.
     """
 
     job: str
@@ -63,6 +64,7 @@ class ClaimRequest:
     scheduled_at: datetime | None = None
     force: str | None = None
     actor: str | None = None
+    note: str | None = None
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
     retention: timedelta = RETENTION
 

@@ -24,7 +24,7 @@ _SLOWEST_POLL = timedelta(seconds=2)
 
 def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
     """Take the job for the held run, as the concurrency policy says, or give the run back."""
-    slot: SlotRecord | None = None
+    slot = yield from get_slot(ask.job)
     while True:
         holder = yield from _holder_of(slot, held)
         match holder:

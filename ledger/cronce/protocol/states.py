@@ -37,7 +37,7 @@ class Event(StrEnum):
     COMPLETE = "COMPLETE"
     """The owner's work is done. It outranks an observer that took the owner for dead."""
     FAIL = "FAIL"
-    """The attempt ended without success, or an observer found it dead."""
+    """The attempt ended without success, or an observer found it dead, or its task gone before it began."""
     TAKE_OVER = "TAKE_OVER"
     """A process begins the next attempt."""
     FORCE = "FORCE"
@@ -54,6 +54,7 @@ TRANSITIONS: Mapping[tuple[Status | None, Event], Status] = MappingProxyType(
         (None, Event.SUSPEND): Status.SKIPPED,
         (None, Event.EXPIRE): Status.MISSED,
         (None, Event.MISS): Status.MISSED,
+        (None, Event.FAIL): _F,
         (_R, Event.RENEW): _R,
         (_R, Event.CANCEL): _R,
         (_R, Event.TAKE_OVER): _R,
@@ -88,6 +89,9 @@ class Reason(StrEnum):
     OVERLAP = "overlap"
     SUSPENDED = "suspended"
     TOO_LATE = "too_late"
+    NEVER_DELIVERED = "never_delivered"
+    LAUNCH_FAILED = "launch_failed"
+    """Stands alone, or before what the platform said: `launch_failed: AccessDeniedException`."""
 
 
 class Trigger(StrEnum):

@@ -1,0 +1,135 @@
+"""What a message of the dead-letter queue says. Pure.
+
+Two kinds arrive there: ticks whose task EventBridge Scheduler could not start, and events that the
+recorder itself was given and could not deal with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cronce import InputInvalidError, InputMissingError
+from cronce.environment import JOB, PERIOD, SCHEDULED_TIME, TaskSettings
+from cronce.names import parse_scheduled_time, period_of
+
+_DEEPEST = 6
+_ATTRIBUTE = "<aws.scheduler."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """A tick whose task could not be started.
+
+    Attributes:
+        job: The job; None if only its schedule is known.
+        schedule: Name of the schedule, empty if unknown.
+        scheduled_at: The nominal time of the period, if it has one.
+        code: What the target answered, e.g. `AccessDeniedException`.
+        message: The same at length.
+    """
+
+    job: str | None
+    schedule: str
+    period: str
+    scheduled_at: datetime | None
+    code: str
+    message: str
+
+
+def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
+    """What EventBridge Scheduler could not deliver, or None if the message does not say which tick that was.
+
+    The body is what it tried to send to ECS; wherever in it the task's overrides are, they carry job
+    and period. The attributes say why it gave up (User Guide, "Configuring a schedule's
+    dead-letter queue"), and the tick, should the body not.
+
+    Args:
+        record: A record of an SQS event (Lambda Developer Guide, "Using Lambda with Amazon SQS").
+    """
+    try:
+        attributes = {
+            str(name): str(value.get("stringValue") or "")
+            for name, value in (record.get("messageAttributes") or {}).items()
+        }
+        environ = _job_environ(record.get("body"))
+        if PERIOD not in environ and _ATTRIBUTE in environ.get(SCHEDULED_TIME, _ATTRIBUTE):
+            environ[SCHEDULED_TIME] = _whole_seconds(attributes.get("SCHEDULED_TIME", ""))
+        wanted = {name: value for name, value in environ.items() if name in (JOB, PERIOD, SCHEDULED_TIME)}
+        settings = TaskSettings.from_environ(wanted)
+        schedule = attributes.get("SCHEDULE_ARN", "").rpartition("/")[2]
+        if settings.job is None and not schedule:
+            return None
+        return DeadLetter(
+            job=settings.job,
+            schedule=schedule,
+            period=settings.required_period(),
+            scheduled_at=settings.scheduled_at,
+            code=attributes.get("ERROR_CODE") or "unknown",
+            message=attributes.get("ERROR_MESSAGE", ""),
+        )
+    except (AttributeError, TypeError, InputInvalidError, InputMissingError):
+        return None
+
+
+def returned_event(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The event about a task that the message is, or None if it is none."""
+    body = _json(record.get("body"))
+    return body if isinstance(body, dict) and "detail" in body and "detail-type" in body else None
+
+
+def _job_environ(body: object) -> dict[str, str]:
+    """The environment of the container that is told the job's name, wherever in the body it stands."""
+    for overrides in _container_overrides(_json(body), _DEEPEST):
+        for override in overrides:
+            environ = _environ(override)
+            if JOB in environ:
+                return environ
+    return {}
+
+
+def _container_overrides(value: object, deepest: int) -> list[list[Any]]:
+    if not deepest:
+        return []
+    match value:
+        case str() if value.startswith("{"):
+            return _container_overrides(_json(value), deepest - 1)
+        case list():
+            return [found for part in value for found in _container_overrides(part, deepest - 1)]
+        case dict():
+            here = [v for k, v in value.items() if str(k).lower() == "containeroverrides" and isinstance(v, list)]
+            return here + [found for part in value.values() for found in _container_overrides(part, deepest - 1)]
+        case _:
+            return []
+
+
+def _environ(override: object) -> dict[str, str]:
+    """Name and value of each variable, in the spelling of either API."""
+    if not isinstance(override, dict):
+        return {}
+    found: dict[str, str] = {}
+    for variable in override.get("environment") or override.get("Environment") or ():
+        if isinstance(variable, dict):
+            pair = {str(key).lower(): str(value) for key, value in variable.items()}
+            if "name" in pair and "value" in pair:
+                found[pair["name"]] = pair["value"]
+    return found
+
+
+def _whole_seconds(text: str) -> str:
+    """A nominal time as an attribute spells it, in the ledger's spelling; empty if it is none."""
+    try:
+        return period_of(parse_scheduled_time(text.replace(".000", ""), what="SCHEDULED_TIME"))
+    except InputInvalidError:
+        return ""
+
+
+def _json(text: object) -> object:
+    try:
+        value: object = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return value

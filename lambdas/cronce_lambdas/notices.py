@@ -1,0 +1,70 @@
+"""What recorder and watchdog tell the world: a metric for alarms, an event for whoever subscribed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cronce.launch import LaunchRefusedError, LaunchUnavailableError
+from cronce.launch.calls import CallRefusedError, call, make_client
+from cronce.names import period_of
+from cronce.protocol.records import RunRecord
+from cronce.reporting import report
+
+SOURCE = "cronce"
+"""The `source` of every event."""
+
+RUN_MISSED = "Cronce Run Missed"
+PINNED_COUNT_WRONG = "Cronce Pinned Count Wrong"
+
+_MOST_ENTRIES = 10
+"""Of one PutEvents (EventBridge API Reference)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """An event for the default bus."""
+
+    detail_type: str
+    detail: dict[str, Any]
+
+
+class Bus:
+    """The default event bus."""
+
+    def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
+        self._client = client
+
+    def put(self, notices: Sequence[Notice]) -> None:
+        """Send the events. One that cannot be sent is reported and let go: the ledger and the metric say it too."""
+        for first in range(0, len(notices), _MOST_ENTRIES):
+            batch = notices[first : first + _MOST_ENTRIES]
+            entries = [
+                {"Source": SOURCE, "DetailType": each.detail_type, "Detail": json.dumps(each.detail)} for each in batch
+            ]
+            try:
+                self._client = self._client or make_client("events", region=None, endpoint=None)
+                answer = call(self._client, "put_events", f"{len(entries)} events", Entries=entries)
+            except (LaunchUnavailableError, LaunchRefusedError, CallRefusedError) as error:
+                report("event_not_sent", level="ERROR", count=len(entries), error=str(error))
+                continue
+            # A 200 answer is not a sent event.
+            if failed := [entry for entry in answer.get("Entries", ()) if entry.get("ErrorCode")]:
+                told = f"{failed[0]['ErrorCode']}: {failed[0].get('ErrorMessage', '')}"
+                report("event_not_sent", level="ERROR", count=len(failed), error=told)
+
+
+def missed(run: RunRecord, *, ledger: str) -> Notice:
+    """Count a missed tick, and make the event that tells of it.
+
+    Args:
+        run: Its row.
+        ledger: The table's name.
+    """
+    report("missed", level="ERROR", job=run.job, period=run.period, ledger=ledger, reason=run.reason, error=run.error)
+    scheduled_at = None if run.scheduled_at is None else period_of(run.scheduled_at)
+    told = {"ledger": ledger, "job": run.job, "period": run.period, "scheduledTime": scheduled_at}
+    told |= {"reason": run.reason, "error": run.error}
+    return Notice(RUN_MISSED, {name: value for name, value in told.items() if value is not None})

@@ -1,0 +1,83 @@
+"""Services that have to have exactly one task, and those that somebody scaled all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from cronce.launch import LaunchRefusedError, LaunchUnavailableError
+from cronce.launch.calls import CallRefusedError, call, make_client
+from cronce.reporting import report
+from cronce_lambdas.notices import PINNED_COUNT_WRONG, Notice
+from cronce_lambdas.settings import PinnedService
+
+_MOST_SERVICES = 10
+"""Of one DescribeServices (ECS API Reference)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongCount:
+    """A pinned service whose desired count is not 1.
+
+    Attributes:
+        desired_count: What it is; None if there is no such service (any more).
+    """
+
+    service: PinnedService
+    desired_count: int | None
+
+    @property
+    def key(self) -> str:
+        """What is wrong, in one word: another count is another thing."""
+        return f"{self.service.cluster} {self.service.service} {self.desired_count}"
+
+    def notice(self, ledger: str) -> Notice:
+        """The event that tells of it."""
+        of = self.service
+        return Notice(
+            PINNED_COUNT_WRONG,
+            {
+                "ledger": ledger,
+                "job": of.job,
+                "cluster": of.cluster,
+                "service": of.service,
+                "desiredCount": self.desired_count,
+            },
+        )
+
+
+class Services:
+    """What ECS says about services."""
+
+    def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
+        self._client = client
+
+    def wrong(self, pinned: Sequence[PinnedService]) -> list[WrongCount]:
+        """Those of the services that have another desired count than 1. What ECS does not answer is reported."""
+        found: list[WrongCount] = []
+        for cluster, group in groupby(sorted(pinned, key=attrgetter("cluster")), attrgetter("cluster")):
+            services = list(group)
+            for first in range(0, len(services), _MOST_SERVICES):
+                batch = services[first : first + _MOST_SERVICES]
+                try:
+                    self._client = self._client or make_client("ecs", region=None, endpoint=None)
+                    names = [each.service for each in batch]
+                    answer = call(self._client, "describe_services", cluster, cluster=cluster, services=names)
+                except (LaunchUnavailableError, LaunchRefusedError, CallRefusedError) as error:
+                    report("look_failed", level="ERROR", cluster=cluster, error=str(error))
+                    continue
+                found += wrong_counts(batch, answer.get("services", ()))
+        return found
+
+
+def wrong_counts(pinned: Iterable[PinnedService], described: Iterable[Mapping[str, Any]]) -> list[WrongCount]:
+    """Those of the pinned services whose desired count is not 1; one that is missing or inactive has none. Pure."""
+    counts = {each["serviceName"]: each["desiredCount"] for each in described if each.get("status") == "ACTIVE"}
+    return [
+        WrongCount(service=each, desired_count=counts.get(each.service))
+        for each in pinned
+        if counts.get(each.service) != 1
+    ]

@@ -1,0 +1,137 @@
+"""What an ECS event says about a task that stopped. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cronce import InputInvalidError, InputMissingError, Trigger
+from cronce.environment import JOB, LAUNCH, PERIOD, SCHEDULED_TIME, TaskSettings
+
+LEDGER_UNAVAILABLE = 69
+"""What `cronce exec` ends with if the ledger cannot be reached: the work was not started."""
+
+_ENDED_BY_ITSELF = "EssentialContainerExited"
+"""The one stop code that means nobody stopped the task (ECS API Reference, Task, `stopCode`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedTask:
+    """A task of a job that has stopped.
+
+    Attributes:
+        scheduled_at: The nominal time of the period, if it has one.
+        launch: Which launch of the same attempt it was.
+        exit_code: Of the job's own container; None where it never ran or was lost.
+        imposed: True if somebody or the platform stopped it.
+        cause: Why ECS says that it stopped.
+    """
+
+    arn: str
+    job: str
+    period: str
+    scheduled_at: datetime | None
+    trigger: Trigger
+    launch: int
+    exit_code: int | None
+    imposed: bool
+    cause: str
+
+    @property
+    def may_have_worked(self) -> bool:
+        """True if the container ran to an end of its own, and not because it could not ask the ledger."""
+        return self.exit_code not in (None, LEDGER_UNAVAILABLE) and not self.imposed
+
+    @property
+    def launched_by_machine(self) -> bool:
+        """True if recorder or watchdog started it, not the schedule and not a person."""
+        return self.trigger in (Trigger.RETRY, Trigger.CATCH_UP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedReplica:
+    """A task of a service that has stopped.
+
+    Attributes:
+        cluster: ARN of its cluster.
+        service: Name of its service.
+        exit_code: Of a container that failed, else of any; None where none ran.
+    """
+
+    arn: str
+    cluster: str
+    service: str
+    exit_code: int | None
+    cause: str
+
+
+def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
+    """What the event says, or None if it is not about a stopped task of a job.
+
+    The shape is the one of the ECS Developer Guide, "Amazon ECS task state change events". The
+    job's container is the one whose override carries the period.
+    """
+    try:
+        detail = event["detail"]
+        if detail["lastStatus"] != "STOPPED":
+            return None
+        name, environ = _job_container(detail["overrides"]["containerOverrides"])
+        settings = TaskSettings.from_environ(environ)
+        own: Mapping[str, Any] = next((each for each in detail["containers"] if each["name"] == name), {})
+        return StoppedTask(
+            arn=detail["taskArn"],
+            job=settings.required_job(),
+            period=settings.required_period(),
+            scheduled_at=settings.scheduled_at,
+            trigger=settings.trigger,
+            launch=launch_of(environ),
+            exit_code=own.get("exitCode"),
+            imposed=detail.get("stopCode", _ENDED_BY_ITSELF) != _ENDED_BY_ITSELF,
+            cause=_cause(detail, own),
+        )
+    except (KeyError, TypeError, AttributeError, InputInvalidError, InputMissingError):
+        return None
+
+
+def stopped_replica(event: Mapping[str, Any]) -> StoppedReplica | None:
+    """What the event says, or None if it is not about a stopped task of a service.
+
+    ECS names a service's task's group `service:NAME`.
+    """
+    try:
+        detail = event["detail"]
+        kind, _, service = detail["group"].partition(":")
+        if detail["lastStatus"] != "STOPPED" or kind != "service":
+            return None
+        containers = [each for each in detail["containers"] if each.get("exitCode") is not None]
+        failed = next((each for each in containers if each["exitCode"]), containers[0] if containers else {})
+        return StoppedReplica(
+            arn=detail["taskArn"],
+            cluster=detail["clusterArn"],
+            service=service,
+            exit_code=failed.get("exitCode"),
+            cause=_cause(detail, failed),
+        )
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def launch_of(environ: Mapping[str, str]) -> int:
+    """Which launch of its attempt a task with this environment is; what is no number counts as the first."""
+    text = environ.get(LAUNCH, "")
+    return max(int(text), 1) if text.isascii() and text.isdigit() and len(text) < 5 else 1
+
+
+def _job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
+    for override in overrides:
+        environ = {variable["name"]: variable["value"] for variable in override.get("environment", ())}
+        if JOB in environ and (PERIOD in environ or SCHEDULED_TIME in environ):
+            return override["name"], environ
+    raise KeyError(JOB)
+
+
+def _cause(detail: Mapping[str, Any], container: Mapping[str, Any]) -> str:
+    parts = (detail.get("stopCode"), detail.get("stoppedReason"), container.get("reason"))
+    return ": ".join(str(part) for part in parts if part) or "stopped"

@@ -1,0 +1,76 @@
+"""Over random histories of a job, the watchdog marks what was missed, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from cronce import Status
+from cronce.names import period_of
+from tests.lambdas.events import JOB, SETTINGS
+from tests.lambdas.history import SEASONS, History, play
+
+HISTORIES = [(season, seed) for season in SEASONS for seed in range(3)]
+
+
+@pytest.fixture(scope="module", params=HISTORIES, ids=lambda each: f"{each[0]}-{each[1]}")
+def history(request: pytest.FixtureRequest) -> History:
+    """A history, played to its end."""
+    return play(*request.param)
+
+
+def marked(history: History) -> set[datetime]:
+    """The ticks that were ever called missed: the row says so, or its history does."""
+    return {
+        run.scheduled_at
+        for run in history.world.ledger().runs(JOB)
+        if run.scheduled_at and "never_delivered" in (run.reason, *(past.reason for past in run.attempts))
+    }
+
+
+def test_no_tick_is_called_missed_that_was_delivered_in_time_or_not_due(history: History) -> None:
+    """Nor one of a time at which the schedule was disabled, another one, or not there."""
+    wrong = [
+        tick
+        for tick in marked(history)
+        if tick not in history.due
+        or ((delivered := history.due[tick]) is not None and delivered <= tick + SETTINGS.missed_after)
+    ]
+    assert wrong == [], (history.seed, history.lines)
+
+
+def test_every_tick_is_called_missed_that_was_due_and_not_delivered(history: History) -> None:
+    """Whatever happened to the schedule afterwards, and however long the watchdog slept."""
+    lost = {tick for tick, delivered in history.due.items() if delivered is None and history.is_sure(tick)}
+    assert lost - marked(history) == set(), (history.seed, history.lines)
+
+
+def test_every_missed_tick_is_told_of(history: History) -> None:
+    """Once or, where a look was cut short, more often."""
+    assert history.told == {period_of(tick) for tick in marked(history)}
+
+
+def test_only_missed_ticks_are_caught_up(history: History) -> None:
+    """Each once."""
+    periods = [period for _, period, _, _ in history.world.launches()]
+    assert {*periods} <= history.told
+    assert len(periods) == len({*periods})
+
+
+def test_every_due_tick_has_a_row_in_the_end(history: History) -> None:
+    """SUCCEEDED or MISSED; only a tick that nobody can be sure of may have none."""
+    for tick in history.due:
+        run = history.world.run(tick)
+        assert run is not None or not history.is_sure(tick), (history.seed, tick)
+        assert run is None or run.status in (Status.SUCCEEDED, Status.MISSED)
+
+
+def test_the_histories_are_worth_something() -> None:
+    """In all of them together, all of it happens."""
+    played = [play(*each) for each in HISTORIES]
+    assert any(not history.is_sure(tick) for history in played for tick in history.due)
+    assert sum(len(marked(history)) for history in played) > 20
+    assert any(deployment for history in played for _, deployment in history.changes)
+    assert any(not deployment for history in played for _, deployment in history.changes)
+    assert any(history.world.launches() for history in played)

@@ -1,0 +1,207 @@
+"""Whether a run gets another task: every rule, on both sides of its boundary."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cronce import OnLost, Policy, Reason, Status, Trigger
+from cronce.protocol.records import PastAttempt, RunRecord
+from cronce_lambdas.relaunch import (
+    MOST_CRASHES,
+    MOST_LAUNCHES,
+    Leave,
+    Relaunch,
+    after_attempt,
+    after_launch,
+    delay_after,
+)
+from cronce_lambdas.stopped import StoppedTask, stopped_task
+from tests.lambdas.events import stopped
+from tests.support.builders import run
+from tests.support.cloud import T0
+
+RETRIES = Policy(backoff_limit=2)
+SECOND = timedelta(seconds=1)
+
+
+def failed(reason: Reason | str, **changes: Any) -> RunRecord:  # noqa: ANN401
+    """A failed run."""
+    return run(**{"status": Status.FAILED, "reason": reason, "scheduled_at": T0} | changes)
+
+
+def died(times: int) -> tuple[PastAttempt, ...]:
+    """Earlier attempts that died."""
+    return tuple(
+        PastAttempt(attempt=n, status=Status.FAILED, owner="other", reason=Reason.TASK_STOPPED) for n in range(times)
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"),
+    [(0, 10), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 360), (8, 360), (1000, 360)],
+)
+def test_delays_double_up_to_six_minutes(times: int, seconds: int) -> None:
+    """As Kubernetes has it."""
+    assert delay_after(times) == timedelta(seconds=seconds)
+
+
+GOES_ON = {
+    "failed once of three times": (failed(Reason.EXIT_CODE, failures=1), RETRIES, 10),
+    "failed twice of three times": (failed(Reason.EXIT_CODE, failures=2), RETRIES, 20),
+    "raised": (failed(Reason.ERROR, failures=1), RETRIES, 10),
+    "took too long": (failed(Reason.ACTIVE_DEADLINE, failures=1), RETRIES, 10),
+    "interrupted, without a retry to spend": (failed(Reason.INTERRUPTED), Policy(), 10),
+    "interrupted under HOLD": (failed(Reason.INTERRUPTED), Policy(on_lost=OnLost.HOLD), 10),
+    "crashed": (failed(Reason.TASK_STOPPED), Policy(), 10),
+    "its lease ran out": (failed(Reason.LEASE_LOST), Policy(), 10),
+    "its host's clock was off": (failed(Reason.CLOCK_SKEW), Policy(), 10),
+    "crashed as often as it may": (failed(Reason.TASK_STOPPED, attempts=died(MOST_CRASHES - 1)), Policy(), 160),
+    "failed once and crashed once": (failed(Reason.EXIT_CODE, failures=1, attempts=died(1)), RETRIES, 20),
+}
+
+
+@pytest.mark.parametrize(("standing", "policy", "seconds"), GOES_ON.values(), ids=GOES_ON)
+def test_a_run_that_may_be_tried_again_is(standing: RunRecord, policy: Policy, seconds: int) -> None:
+    """As the first launch of its next attempt."""
+    expected = Relaunch(attempt=2, launch=1, delay=timedelta(seconds=seconds))
+    assert after_attempt(standing, policy=policy, enabled=True) == expected
+
+
+ENDS = {
+    "no retry": (failed(Reason.EXIT_CODE, failures=1), Policy(), "backoff_limit=0"),
+    "no retry left": (failed(Reason.EXIT_CODE, failures=3), RETRIES, "backoff_limit=2"),
+    "crashed with no retry left": (failed(Reason.TASK_STOPPED, failures=3), RETRIES, "backoff_limit=2"),
+    "held": (failed(Reason.TASK_STOPPED), Policy(on_lost=OnLost.HOLD), "HOLD"),
+    "held after its lease": (failed(Reason.LEASE_LOST), Policy(on_lost=OnLost.HOLD), "HOLD"),
+    "crashed too often": (failed(Reason.TASK_STOPPED, attempts=died(MOST_CRASHES)), Policy(), "died 6 times"),
+    "replaced": (failed(Reason.REPLACED), RETRIES, "replaced"),
+    "released": (failed(Reason.RELEASED), RETRIES, "released"),
+    "suspended": (failed(Reason.INTERRUPTED), Policy(suspend=True), "suspended"),
+    "done": (run(status=Status.SUCCEEDED), RETRIES, "SUCCEEDED"),
+    "running": (run(), RETRIES, "RUNNING"),
+    "skipped": (run(status=Status.SKIPPED, reason=Reason.OVERLAP), RETRIES, "SKIPPED"),
+    "too late": (run(status=Status.MISSED, reason=Reason.TOO_LATE), RETRIES, "MISSED"),
+}
+
+
+@pytest.mark.parametrize(("standing", "policy", "why"), ENDS.values(), ids=ENDS)
+def test_any_other_run_is_left(standing: RunRecord, policy: Policy, why: str) -> None:
+    """With the reason."""
+    decision = after_attempt(standing, policy=policy, enabled=True)
+    assert isinstance(decision, Leave)
+    assert why in decision.why
+
+
+def test_a_disabled_schedule_starts_nothing() -> None:
+    """A person has switched it off."""
+    assert after_attempt(failed(Reason.INTERRUPTED), policy=RETRIES, enabled=False) == Leave("the schedule is disabled")
+
+
+def unclaimed(**changes: Any) -> StoppedTask:  # noqa: ANN401
+    """A task whose image could not be pulled."""
+    task = stopped_task(stopped(**{"exit_code": None, "stop_code": "TaskFailedToStart"} | changes))
+    assert task is not None
+    return task
+
+
+NOBODY = failed(Reason.LAUNCH_FAILED, attempt=0)
+MISSED = run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED, attempt=0)
+REFUSED = run(status=Status.MISSED, reason="launch_failed: AccessDeniedException", attempt=0)
+
+
+def decide(task: StoppedTask, standing: RunRecord, policy: Policy = RETRIES, *, at: datetime = T0) -> Relaunch | Leave:
+    """What follows on the task."""
+    return after_launch(task, standing, policy=policy, enabled=True, now=at)
+
+
+@pytest.mark.parametrize("standing", [NOBODY, MISSED, REFUSED])
+def test_a_tick_that_no_task_claimed_is_launched_again(standing: RunRecord) -> None:
+    """The same attempt, the next launch; the first attempt is not counted."""
+    assert decide(unclaimed(), standing, Policy()) == Relaunch(attempt=1, launch=2, delay=10 * SECOND)
+
+
+def test_launches_have_a_bound_of_their_own() -> None:
+    """The last that is made, and the first that is not."""
+    last = decide(unclaimed(CRONCE_LAUNCH=str(MOST_LAUNCHES - 1)), NOBODY)
+    assert last == Relaunch(attempt=1, launch=MOST_LAUNCHES, delay=80 * SECOND)
+    over = decide(unclaimed(CRONCE_LAUNCH=str(MOST_LAUNCHES)), NOBODY)
+    assert over == Leave("5 tasks of it stopped before they claimed it")
+
+
+@pytest.mark.parametrize(("seconds", "goes_on"), [(49, True), (50, True), (51, False)])
+def test_a_run_that_never_began_is_not_launched_after_its_starting_deadline(
+    seconds: int,
+    goes_on: bool,  # noqa: FBT001  # a column
+) -> None:
+    """The delay counts: its task would be refused."""
+    policy = Policy(starting_deadline=60 * SECOND)
+    decision = decide(unclaimed(), NOBODY, policy, at=T0 + seconds * SECOND)
+    assert isinstance(decision, Relaunch) is goes_on
+
+
+def test_the_retry_of_a_failed_run_that_did_not_start_is_launched_again() -> None:
+    """However late: the run did start."""
+    standing = failed(Reason.EXIT_CODE, failures=1)
+    policy = Policy(backoff_limit=2, starting_deadline=SECOND)
+    decision = decide(unclaimed(CRONCE_TRIGGER="retry"), standing, policy, at=T0 + timedelta(days=1))
+    assert decision == Relaunch(attempt=2, launch=2, delay=10 * SECOND)
+
+
+LEFT = {
+    "a repeated delivery that did not start": (unclaimed(), failed(Reason.EXIT_CODE, failures=1), "FAILED, attempt 1"),
+    "a retry, and no retry is left": (
+        unclaimed(CRONCE_TRIGGER="retry"),
+        failed(Reason.EXIT_CODE, failures=3),
+        "FAILED, attempt 1",
+    ),
+    "another task works": (unclaimed(), run(), "RUNNING"),
+    "another task is done": (unclaimed(CRONCE_TRIGGER="catch_up"), run(status=Status.SUCCEEDED), "SUCCEEDED"),
+    "skipped": (unclaimed(), run(status=Status.SKIPPED), "SKIPPED"),
+    "too late": (unclaimed(), run(status=Status.MISSED, reason=Reason.TOO_LATE, attempt=0), "MISSED"),
+    "a person's": (unclaimed(CRONCE_TRIGGER="manual"), NOBODY, "a person"),
+    "a backfill's": (unclaimed(CRONCE_TRIGGER="backfill"), NOBODY, "a person"),
+    "it ran without asking": (unclaimed(exit_code=1, stop_code="EssentialContainerExited"), NOBODY, "of its own"),
+    "it is done without asking": (unclaimed(exit_code=0, stop_code="EssentialContainerExited"), NOBODY, "of its own"),
+}
+
+
+@pytest.mark.parametrize(("task", "standing", "why"), LEFT.values(), ids=LEFT)
+def test_any_other_task_that_never_claimed_is_left(task: StoppedTask, standing: RunRecord, why: str) -> None:
+    """With the reason."""
+    decision = decide(task, standing)
+    assert isinstance(decision, Leave)
+    assert why in decision.why
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        unclaimed(exit_code=69, stop_code="EssentialContainerExited"),
+        unclaimed(exit_code=143, stop_code="SpotInterruption"),
+        unclaimed(exit_code=137, stop_code="UserInitiated"),
+    ],
+    ids=["the ledger was away", "Spot", "stopped"],
+)
+def test_a_task_that_cannot_have_worked_is_launched_again(task: StoppedTask) -> None:
+    """Whatever its exit code says."""
+    assert isinstance(decide(task, NOBODY), Relaunch)
+
+
+@pytest.mark.parametrize(
+    ("policy", "enabled", "why"),
+    [(Policy(suspend=True), True, "suspended"), (Policy(), False, "disabled")],
+)
+def test_a_job_that_is_switched_off_is_not_launched(policy: Policy, enabled: bool, why: str) -> None:  # noqa: FBT001
+    """By either switch."""
+    decision = after_launch(unclaimed(), NOBODY, policy=policy, enabled=enabled, now=T0)
+    assert isinstance(decision, Leave)
+    assert why in decision.why
+
+
+def test_a_catch_up_that_did_not_start_is_launched_again() -> None:
+    """It stands on the watchdog's mark."""
+    task = unclaimed(CRONCE_TRIGGER=Trigger.CATCH_UP.value)
+    assert isinstance(decide(task, MISSED), Relaunch)

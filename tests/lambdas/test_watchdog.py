@@ -1,0 +1,600 @@
+"""The watchdog looks: at lost runs, missed ticks, ticks to catch up, pinned services."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from cronce import CatchUp, ConcurrencyPolicy, Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
+from cronce.launch import LaunchRefusedError, LaunchUnavailableError
+from cronce.leadership import Leadership
+from cronce.names import period_of
+from cronce.stores.memory import MemoryStore
+from cronce_lambdas.missed import from_value
+from cronce_lambdas.settings import PinnedService
+from cronce_lambdas.watchdog import handler
+from tests.lambdas.events import CLUSTER, JOB, OTHER, PERIOD, SETTINGS, World, letter, stopped
+from tests.support.cloud import GROUP, T0, metrics, schedule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cronce.protocol.operations import Swapped
+    from cronce.protocol.records import Record
+    from cronce.stores.store import Page
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+LATE = T0 + SETTINGS.missed_after
+ALL, LATEST = Policy(catch_up=CatchUp.ALL), Policy(catch_up=CatchUp.LATEST)
+
+
+def hourly(**changes: Any) -> World:  # noqa: ANN401
+    """A world with a job that is due every hour and was made just before T0."""
+    world = World(policy=changes.pop("policy", None), settings=changes.pop("settings", SETTINGS))
+    made = {"CreationDate": T0 - MINUTE, "LastModificationDate": T0 - MINUTE}
+    world.define(**{"policy": world.policy, "ScheduleExpression": "cron(0 * * * ? *)"} | made | changes)
+    return world
+
+
+class CountingStore(MemoryStore):
+    """Counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def get(self, job: str, key: str) -> Record | None:
+        """See `Store.get`."""
+        self.asked.append(f"get {job} {key}")
+        return super().get(job, key)
+
+    def swap(self, record: Record, expected: Record | None) -> Swapped:
+        """See `Store.swap`."""
+        self.asked.append(f"swap {record.job} {record.key}")
+        return super().swap(record, expected)
+
+    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+        """See `Store.query`."""
+        self.asked.append(f"query {job}")
+        return super().query(job, limit=limit, before=before)
+
+
+class TestMissed:
+    """A tick that nobody delivered."""
+
+    def test_it_gets_a_row(self) -> None:
+        """With its nominal time, and no attempt."""
+        world = hourly()
+        assert world.look(LATE) == {"jobs": 1, "missed": 1}
+        run = world.standing()
+        assert (run.status, run.reason, run.attempt) == (Status.MISSED, Reason.NEVER_DELIVERED, 0)
+        assert (run.scheduled_at, run.owner) == (T0, "cronce:watchdog")
+
+    def test_it_is_counted_and_told_once(self, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:  # noqa: ANN401
+        """A metric with two dimensions, and an event."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly()
+        for minute in range(10):
+            world.look(LATE + minute * MINUTE)
+        ((name, line),) = metrics(capsys.readouterr().err)
+        assert (name, line["Job"], line["Ledger"]) == ("TickMissed", JOB, "runs")
+        (event,) = world.events.sent
+        assert event == {
+            "type": "Cronce Run Missed",
+            "ledger": "runs",
+            "job": JOB,
+            "period": PERIOD,
+            "scheduledTime": PERIOD,
+            "reason": "never_delivered",
+        }
+
+    @pytest.mark.parametrize("state", ["running", "done", "failed", "skipped", "refused"])
+    def test_one_that_was_delivered_is_none(self, state: str) -> None:
+        """Whatever became of it."""
+        world = hourly(policy=Policy(lease=HOUR))
+        match state:
+            case "running":
+                world.claim()
+            case "done":
+                world.claim().complete()
+            case "failed":
+                world.claim().fail("no")
+            case "skipped":
+                world.ledger().claim(JOB, PERIOD, policy=Policy(suspend=True))
+            case _:
+                world.settle(stopped(exit_code=None, stop_code="TaskFailedToStart"))
+        before = world.standing()
+        assert "missed" not in world.look(LATE)
+        assert (world.standing(), world.events.sent) == (before, [])
+
+    def test_a_late_delivery_takes_it_over(self) -> None:
+        """It is no obstacle to the work."""
+        world = hourly()
+        world.look(LATE)
+        claimed = world.claim()
+        assert claimed.attempt == 1
+        claimed.complete()
+        world.look(LATE + MINUTE)
+        assert world.standing().status is Status.SUCCEEDED
+
+    def test_many_are_read_page_by_page(self) -> None:
+        """The watchdog slept for three days; two of the ticks were delivered."""
+        world = hourly()
+        store = CountingStore()
+        world.store = store
+        for hours in (10, 60):
+            world.clock.advance(T0 + hours * HOUR - world.clock.now())
+            world.claim(at=T0 + hours * HOUR).complete()
+        store.asked.clear()
+        assert world.look(T0 + 72 * HOUR + SETTINGS.missed_after)["missed"] == 71
+        # The newest runs, for lost ones; the rows of the ticks; the newest runs again, for periods of its own.
+        assert store.asked.count(f"query {JOB}") == 3
+        assert not [asked for asked in store.asked if asked.startswith(f"get {JOB} run#")]
+
+    def test_older_ones_than_a_hundred_are_reported(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """And the watchdog goes on (K4)."""
+        world = hourly(ScheduleExpression="cron(* * * * ? *)")
+        found = world.look(LATE + 2 * HOUR)
+        assert (found["missed"], found["not_judged"]) == (100, 21)
+        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+        (line,) = [line for line in lines if line["cronce.event"] == "ticks_not_judged"]
+        assert line["cronce.count"] == 21
+        assert world.look(LATE + 2 * HOUR + MINUTE) == {"jobs": 1, "missed": 1}
+
+    def test_a_disabled_job_misses_nothing(self) -> None:
+        """Scenario (h): disabled for a while, then enabled; what was due before is still judged."""
+        world = hourly()
+        world.look(T0 + 2 * MINUTE)
+        off: dict[str, Any] = {"ScheduleExpression": "cron(0 * * * ? *)", "CreationDate": T0 - MINUTE}
+        world.define(State="DISABLED", LastModificationDate=T0 + 3 * MINUTE, **off)
+        for hours in range(1, 5):
+            world.look(T0 + hours * HOUR + 10 * MINUTE)
+        world.define(LastModificationDate=T0 + 4 * HOUR + 30 * MINUTE, **off)
+        world.look(T0 + 4 * HOUR + 31 * MINUTE)
+        world.look(T0 + 5 * HOUR + 10 * MINUTE)
+        assert [run.period for run in world.ledger().runs(JOB)] == [period_of(T0 + 5 * HOUR), PERIOD]
+
+    def test_a_job_that_names_its_own_periods_misses_nothing(self) -> None:
+        """Its tasks claim `2026-11-29`; a row of the tick never comes, and a catch-up would do the work twice."""
+        world = hourly(policy=ALL)
+        claimed = world.ledger().claim(JOB, "2026-11-29")
+        assert claimed
+        claimed.complete()
+        assert world.look(LATE) == {"jobs": 1, "not_judged": 1}
+        assert (world.run(), world.launches()) == (None, [])
+
+    def test_a_rate_without_a_start_is_not_judged(self) -> None:
+        """Nobody knows its ticks."""
+        world = hourly(ScheduleExpression="rate(1 hour)")
+        assert world.look(LATE + 5 * HOUR) == {"jobs": 1}
+
+    def test_a_row_that_came_meanwhile_stays(self) -> None:
+        """The task claims between the look at the row and the mark."""
+        world = hourly()
+        store = MemoryStore()
+        swap = store.swap
+
+        def claims_first(record: Record, expected: Record | None) -> Swapped:
+            if record.job == JOB and record.owner == "cronce:watchdog":
+                store.swap = swap  # type: ignore[method-assign]
+                world.claim()
+            return swap(record, expected)
+
+        store.swap = claims_first  # type: ignore[method-assign]
+        world.store = store
+        assert world.look(LATE) == {"jobs": 1}
+        assert (world.standing().status, world.events.sent) == (Status.RUNNING, [])
+
+    def test_a_dead_letter_is_told_of_once(self) -> None:
+        """By the recorder; the watchdog finds its mark and only sees to the catch-up."""
+        world = hourly(policy=LATEST)
+        world.sort(letter())
+        assert world.look(LATE) == {"jobs": 1, "caught_up": 1}
+        assert len(world.events.sent) == 1
+
+
+class TestCutShort:
+    """A look that does not come to its end."""
+
+    def test_what_was_not_remembered_is_done_again(self) -> None:
+        """The mark stands; the event is sent now."""
+        world = hourly(policy=LATEST)
+        world.events.fail_if("put_events", lambda _: RuntimeError("nobody foresaw this"))
+        assert world.look(LATE) == {"jobs": 1, "missed": 1, "failed": 1}
+        assert world.standing().status is Status.MISSED
+        world.events.recover()
+        world.events.calls.clear()
+        assert world.look(LATE + MINUTE)["caught_up"] == 1
+        assert len(world.events.sent) == 1
+
+    def test_nothing_is_launched_twice(self) -> None:
+        """The launch was arranged, and then it could not be remembered."""
+        world = hourly(policy=LATEST)
+        held = Leadership(world.ledger(), "cronce:watchdog", period=f"{JOB}-0123456789ab", lease=MINUTE).try_once()
+        assert held
+        for minute in range(3):
+            world.look(LATE + minute * MINUTE / 10)
+        assert len(world.launches()) == 1
+
+    def test_one_look_at_a_time(self) -> None:
+        """The other one leaves at once, and so does not read schedules."""
+        world = hourly()
+        world.clock.advance(SETTINGS.missed_after)
+        first = Leadership(world.ledger(OTHER), "cronce:watchdog:look", lease=MINUTE).try_once()
+        assert first is not None
+        assert world.look(LATE) == {"skipped": 1}
+        assert world.scheduler.calls == []
+        first.interrupt()
+        assert world.look(LATE)["missed"] == 1
+
+    def test_a_look_that_died_is_followed_when_its_lease_is_over(self) -> None:
+        """Lambda killed it."""
+        world = hourly()
+        assert Leadership(world.ledger(OTHER), "cronce:watchdog:look", lease=MINUTE).try_once()
+        assert world.look(T0 + MINUTE) == {"skipped": 1}
+        assert "skipped" not in world.look(T0 + 2 * MINUTE)
+
+    def test_one_jobs_failure_hides_no_other(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A row that nobody can read, an expression that nobody can, a fault of ours."""
+        world = hourly()
+        expressions = {"a": "cron(0 * * * ? *)", "b": "cron(nonsense)", "z": "cron(0 * * * ? *)"}
+        for job, expression in expressions.items():
+            world.define(
+                job,
+                ScheduleExpression=expression,
+                CreationDate=T0 - MINUTE,
+                LastModificationDate=T0 - MINUTE,
+            )
+        store = world.store
+        assert isinstance(store, MemoryStore)
+        store._items["a", f"run#{PERIOD}"] = {"job": "a", "key": f"run#{PERIOD}", "schema": 99}
+        assert world.look(LATE) == {"jobs": 4, "missed": 2, "failed": 2}
+        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+        assert [line["cronce.job"] for line in lines if line["cronce.event"] == "look_failed"] == ["a", "b"]
+        assert world.run(job="z") is not None
+
+    def test_without_a_ledger_the_look_ends(self) -> None:
+        """The next one comes in a minute."""
+
+        class Away(MemoryStore):
+            def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
+                raise LedgerUnavailableError("memory", f"{job} {limit} {before}", transient=False)
+
+        world = World(store=Away())
+        with pytest.raises(LedgerUnavailableError):
+            world.look(LATE)
+        world.store = MemoryStore()
+        assert world.look(LATE)["jobs"] == 1
+
+    @pytest.mark.parametrize(
+        ("code", "error"),
+        [("AccessDeniedException", LaunchRefusedError), ("ThrottlingException", LaunchUnavailableError)],
+    )
+    def test_without_schedules_the_look_ends_and_frees_its_row(self, code: str, error: type[Exception]) -> None:
+        """The error is Lambda's own metric; the next look is not locked out."""
+        world = hourly()
+        world.scheduler.fail("list_schedules", code)
+        with pytest.raises(error):
+            world.look(LATE)
+        world.scheduler.recover()
+        assert world.look(LATE)["missed"] == 1
+
+    def test_events_that_are_rejected_are_reported(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A 200 answer is not a sent event."""
+        world = hourly()
+        world.events.rejected = 1
+        world.look(LATE)
+        assert "event_not_sent" in capsys.readouterr().err
+
+    def test_events_go_ten_at_a_time(self) -> None:
+        """PutEvents takes no more."""
+        world = hourly()
+        world.look(LATE + 24 * HOUR)
+        assert [len(request["Entries"]) for _, request in world.events.calls] == [10, 10, 5]
+
+
+class TestCatchUp:
+    """Ticks that are run afterwards."""
+
+    def test_by_default_nothing_is_caught_up(self) -> None:
+        """A missed tick is told of, and a person decides."""
+        world = hourly()
+        world.look(LATE)
+        assert world.launches() == []
+
+    def test_the_latest_is_run_as_what_it_is(self) -> None:
+        """Its own period, by the trigger that says so, through the schedule's target (scenario (f))."""
+        world = hourly(policy=LATEST)
+        world.look(LATE + 3 * HOUR)
+        three = T0 + 3 * HOUR
+        assert world.launches() == [("29T09:06:00", period_of(three), "catch_up", "1")]
+        claimed = world.claim(OTHER, at=three, trigger=Trigger.CATCH_UP)
+        assert claimed.record.scheduled_at == three
+
+    def test_the_latest_is_not_run_where_a_newer_tick_was_delivered(self) -> None:
+        """The work of the newer one covers it."""
+        world = hourly(policy=LATEST)
+        world.clock.advance(HOUR)
+        world.claim(at=T0 + HOUR).complete()
+        assert world.look(LATE + HOUR)["missed"] == 1
+        assert world.launches() == []
+
+    def test_all_are_run_one_after_the_other(self) -> None:
+        """Under FORBID they would skip each other; the oldest goes first."""
+        world = hourly(policy=ALL)
+        at = LATE + 2 * HOUR
+        world.look(at)
+        for hours in range(3):
+            tick = T0 + hours * HOUR
+            assert [launch[1] for launch in world.launches()][-1] == period_of(tick)
+            assert len(world.launches()) == hours + 1
+            world.look(at := at + MINUTE)
+            claimed = world.claim(at=tick, trigger=Trigger.CATCH_UP)
+            world.look(at := at + MINUTE / 2)
+            assert len(world.launches()) == hours + 1
+            claimed.complete()
+            world.look(at := at + MINUTE / 2)
+        assert len(world.launches()) == 3
+        memory = world.ledger().run("cronce:watchdog", f"{JOB}-0123456789ab")
+        assert memory is not None
+        stored = from_value(json.loads(memory.checkpoint or ""))
+        assert stored is not None
+        assert stored.backlog == ()
+
+    def test_a_launch_that_was_delivered_is_waited_for(self) -> None:
+        """Its one-shot is gone, its task is being placed; after a quarter of an hour it does not come any more."""
+        world = hourly(policy=ALL)
+        world.look(LATE)
+        del world.scheduler.schedules[world.scheduler.one_shots[0]["Name"]]
+        for minute in range(1, 20):
+            world.look(LATE + minute * MINUTE)
+        assert len(world.launches()) == 1
+
+    def test_they_wait_for_a_run_that_is_at_work(self) -> None:
+        """A regular tick's, or a person's."""
+        world = hourly(policy=Policy(catch_up=CatchUp.ALL, lease=HOUR))
+        world.clock.advance(HOUR)
+        running = world.claim(at=T0 + HOUR)
+        world.look(LATE + HOUR)
+        assert world.launches() == []
+        running.complete()
+        world.look(LATE + HOUR + MINUTE)
+        assert [launch[1] for launch in world.launches()] == [PERIOD]
+
+    @pytest.mark.parametrize(("minutes", "launched"), [(60, 1), (61, 0)])
+    def test_none_is_run_after_its_starting_deadline(self, minutes: int, launched: int) -> None:
+        """Its task would be refused."""
+        policy = Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR)
+        world = hourly(policy=policy, ScheduleExpression="cron(0 6 * * ? *)")
+        world.look(T0 + minutes * MINUTE)
+        assert len(world.launches()) == launched
+
+    def test_a_launch_that_eventbridge_refuses_is_dropped(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """And reported; the next tick of the backlog has its turn."""
+        world = hourly(policy=ALL)
+        world.scheduler.fail("create_schedule", "ValidationException")
+        world.look(LATE + HOUR)
+        assert capsys.readouterr().err.count("not_caught_up") == 2
+        world.scheduler.recover()
+        world.look(LATE + HOUR + MINUTE)
+        assert world.launches() == []
+
+    def test_a_launch_that_eventbridge_is_too_busy_for_comes_later(self) -> None:
+        """Nothing is told twice meanwhile."""
+        world = hourly(policy=ALL)
+        world.scheduler.fail("create_schedule", "ThrottlingException")
+        world.look(LATE)
+        world.scheduler.recover()
+        world.look(LATE + MINUTE)
+        assert (len(world.launches()), len(world.events.sent)) == (1, 1)
+
+
+class TestLost:
+    """A run whose owner is silent for too long, and of which ECS told nobody."""
+
+    POLICIES = tuple(Policy(concurrency_policy=each) for each in ConcurrencyPolicy)
+
+    @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.concurrency_policy)
+    def test_it_is_marked_counted_and_started_again(
+        self, policy: Policy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Through the slot, or under ALLOW through the newest runs."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly(policy=policy)
+        world.claim()
+        assert "lost" not in world.look(T0 + MINUTE)
+        assert world.look(T0 + 2 * MINUTE)["lost"] == 1
+        run = world.standing()
+        assert (run.status, run.reason) == (Status.FAILED, Reason.LEASE_LOST)
+        assert world.launches() == [("29T06:03:00", PERIOD, "retry", "1")]
+        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["RunLost"]
+
+    @pytest.mark.parametrize(("seconds", "lost"), [(65, 0), (65.001, 1)])
+    def test_a_lease_and_what_clocks_may_differ_are_waited_for(self, seconds: float, lost: int) -> None:
+        """At the boundary its owner still counts as alive."""
+        world = hourly()
+        world.claim()
+        assert world.look(T0 + timedelta(seconds=seconds)).get("lost", 0) == lost
+
+    def test_it_is_found_again_if_the_look_was_cut_short(self) -> None:
+        """The launch was arranged, the mark was not made."""
+        world = hourly()
+        world.claim()
+        world.scheduler.fail("create_schedule", "ThrottlingException")
+        assert world.look(T0 + 2 * MINUTE)["failed"] == 1
+        assert world.standing().status is Status.RUNNING
+        world.scheduler.recover()
+        assert world.look(T0 + 3 * MINUTE)["lost"] == 1
+        assert len(world.launches()) == 1
+
+    def test_one_that_may_not_be_launched_is_marked_all_the_same(self) -> None:
+        """Its slot is free for the next tick."""
+        world = hourly()
+        world.claim()
+        world.scheduler.fail("create_schedule", "AccessDeniedException")
+        assert world.look(T0 + 2 * MINUTE)["lost"] == 1
+
+    def test_a_held_one_is_marked_and_left(self) -> None:
+        """`on_lost=HOLD`: a person decides."""
+        world = hourly(policy=Policy(on_lost=OnLost.HOLD))
+        world.claim()
+        assert world.look(T0 + 2 * MINUTE)["lost"] == 1
+        assert world.launches() == []
+
+    def test_one_of_a_disabled_job_is_marked_and_left(self) -> None:
+        """The schedule was disabled while it ran."""
+        world = hourly(State="DISABLED")
+        world.claim()
+        assert world.look(T0 + 2 * MINUTE)["lost"] == 1
+        assert world.launches() == []
+
+    @pytest.mark.parametrize(
+        ("policy", "minutes"),
+        [(ConcurrencyPolicy.WAIT, 2), (ConcurrencyPolicy.REPLACE, 2), (ConcurrencyPolicy.FORBID, 10)],
+    )
+    def test_one_that_died_before_it_took_the_slot_is_found(self, policy: ConcurrencyPolicy, minutes: int) -> None:
+        """No slot names it: it waited for its turn; under FORBID it was just about to take it."""
+        world = hourly(policy=Policy(concurrency_policy=policy))
+        world.claim(policy=Policy(concurrency_policy=ConcurrencyPolicy.ALLOW))
+        world.look(T0 + MINUTE)
+        lost = [minute for minute in range(2, 21) if world.look(T0 + minute * MINUTE).get("lost")]
+        assert lost == [minutes]
+        assert len(world.launches()) == 1
+
+    def test_an_owner_that_renews_while_it_is_judged_lives(self) -> None:
+        """The launch is refused by the ledger then; the mark is not made."""
+        world = hourly()
+        claimed = world.claim()
+        world.scheduler.fail_if("create_schedule", lambda _: claimed.heartbeat())
+        assert "lost" not in world.look(T0 + 2 * MINUTE)
+        assert world.standing().status is Status.RUNNING
+
+
+class TestPinned:
+    """Services that must have one task."""
+
+    SETTINGS = replace(
+        SETTINGS,
+        pinned=tuple(PinnedService(cluster=CLUSTER, service=f"clock-{n}", job=f"main-{n}") for n in range(12)),
+    )
+
+    def world(self, **counts: int) -> World:
+        """A world with twelve services."""
+        world = hourly(settings=self.SETTINGS)
+        for n in range(12):
+            name = f"clock-{n}"
+            count = counts.get(name.replace("-", "_"), 1)
+            world.ecs.services[name] = {"serviceName": name, "desiredCount": count, "status": "ACTIVE"}
+        return world
+
+    def test_services_that_are_right_are_asked_ten_at_a_time(self) -> None:
+        """DescribeServices takes no more."""
+        world = self.world()
+        assert world.look() == {"jobs": 1}
+        assert [len(request["services"]) for _, request in world.ecs.calls] == [10, 2]
+
+    def test_a_wrong_count_is_counted_each_time_and_told_once(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Somebody scaled the clock; an alarm needs the metric as long as it lasts."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = self.world(clock_3=2, clock_11=0)
+        for minute in range(3):
+            assert world.look(T0 + minute * MINUTE)["pinned_count_wrong"] == 2
+        found = [(name, line["Job"]) for name, line in metrics(capsys.readouterr().err)]
+        assert found == [("PinnedCountWrong", "main-3"), ("PinnedCountWrong", "main-11")] * 3
+        assert [(event["service"], event["desiredCount"]) for event in world.events.sent] == [
+            ("clock-3", 2),
+            ("clock-11", 0),
+        ]
+
+    def test_one_that_is_wrong_again_is_told_again(self) -> None:
+        """It was right in between."""
+        world = self.world()
+        for minute, count in enumerate((2, 1, 2, 3)):
+            world.ecs.services["clock-0"]["desiredCount"] = count
+            world.look(T0 + minute * MINUTE)
+        assert [event["desiredCount"] for event in world.events.sent] == [2, 2, 3]
+
+    @pytest.mark.parametrize("change", [{"status": "INACTIVE"}, {"status": "DRAINING"}, None])
+    def test_one_that_is_gone_is_wrong(self, change: dict[str, Any] | None) -> None:
+        """There is no clock."""
+        world = self.world()
+        if change is None:
+            del world.ecs.services["clock-0"]
+        else:
+            world.ecs.services["clock-0"] |= change
+        assert world.look()["pinned_count_wrong"] == 1
+        assert world.events.sent[0]["desiredCount"] is None
+
+    @pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException", "ClusterNotFoundException"])
+    def test_an_ecs_that_does_not_answer_hides_no_job(self, code: str) -> None:
+        """It is reported; the ticks are judged."""
+        world = self.world()
+        world.ecs.fail("describe_services", code)
+        assert world.look(LATE) == {"jobs": 1, "missed": 1}
+
+
+class TestCosts:
+    """Requests of a look where nothing is due."""
+
+    def test_an_idle_look_costs_little(self) -> None:
+        """Twenty jobs: a list, three writes of its own, its memory in one query, a slot each."""
+        world = hourly()
+        for n in range(19):
+            world.define(f"job-{n}", CreationDate=T0 - MINUTE, LastModificationDate=T0 - MINUTE)
+        store = CountingStore()
+        world.store = store
+        world.look(T0 + MINUTE)
+        store.asked.clear()
+        world.scheduler.calls.clear()
+        world.look(T0 + 2 * MINUTE)
+        assert [operation for operation, _ in world.scheduler.calls] == ["list_schedules"]
+        slots = [asked for asked in store.asked if asked.endswith(" slot")]
+        rest = [asked for asked in store.asked if not asked.endswith(" slot")]
+        assert (len(slots), len(rest)) == (20, 5)
+        assert rest[2] == "query cronce:watchdog"
+        assert {*rest} - {rest[2]} == {"swap cronce:watchdog:look run#leader"}
+
+    def test_a_tick_costs_one_read_once(self) -> None:
+        """And three writes, and the refused one that finds the row, to remember that it was judged."""
+        world = hourly()
+        store = CountingStore()
+        world.store = store
+        world.claim().complete()
+        world.look(T0 + MINUTE)
+        store.asked.clear()
+        world.look(LATE)
+        world.look(LATE + MINUTE)
+        assert store.asked.count(f"get {JOB} run#{PERIOD}") == 1
+        memory = [asked for asked in store.asked if asked.startswith("swap cronce:watchdog run#")]
+        assert len(memory) == 4
+
+
+class TestHandler:
+    """The function, with the environment that `RunLedger` gives it."""
+
+    def test_it_looks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """On moto: a job that was made just now."""
+        url = f"sqlite:///{tmp_path}/runs.db"
+        Ledger.from_url(url).create()
+        monkeypatch.setenv("CRONCE_LEDGER", url)
+        monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", GROUP)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+        with mock_aws():
+            scheduler: Any = boto3.client("scheduler")
+            scheduler.create_schedule_group(Name=GROUP)
+            answer = schedule()
+            wanted = ("Name", "GroupName", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+            scheduler.create_schedule(**{name: answer[name] for name in wanted})
+            assert handler({}, None) == {"jobs": 1}
+            assert handler({"source": "aws.scheduler"}, None) == {"jobs": 1}
+        memory = Ledger.from_url(url).run("cronce:watchdog", f"{JOB}-0123456789ab")
+        assert memory is not None
+        assert memory.owner == "cronce:watchdog"

@@ -1,0 +1,170 @@
+"""`cronce health` and who answers it."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce import environment
+from cronce.cli import health_command
+from cronce.health import HealthServer, address_of, ask
+from tests.support.host import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="abstract addresses are Linux's")
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other process has."""
+    return f"clock-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def listener(name: str) -> Iterator[socket.socket]:
+    """A process of that name that listens, and says nothing by itself."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address_of(name))
+        listener.listen()
+        yield listener
+
+
+def served(name: str, reasons: list[str | None]) -> None:
+    """Serve a probe that answers with the last of the reasons, from now on."""
+    HealthServer(lambda: reasons[-1], name=name).start()
+    until(lambda: "no process" not in (ask(name, within=2) or ""), "an answer")
+
+
+def test_it_says_what_the_probe_says_at_this_moment(name: str) -> None:
+    """Healthy, ill, healthy again."""
+    reasons: list[str | None] = [None]
+    served(name, reasons)
+    assert ask(name, within=2) is None
+    reasons.append("the last tick is 3 m old")
+    assert ask(name, within=2) == "the last tick is 3 m old"
+    reasons.append(None)
+    assert ask(name, within=2) is None
+
+
+def test_a_probe_that_fails_is_no_good_news(name: str) -> None:
+    """And the next one is asked all the same."""
+    answers: list[str | None] = []
+
+    def probe() -> str | None:
+        return answers[0]
+
+    HealthServer(probe, name=name).start()
+    until(lambda: "its probe failed: IndexError" in (ask(name, within=2) or ""), "an answer")
+    answers.append(None)
+    assert ask(name, within=2) is None
+
+
+def test_nobody_of_that_name_is_ill(name: str) -> None:
+    """A process that is gone takes its address with it."""
+    assert f"no process with the name '{name}'" in (ask(name, within=2) or "")
+
+
+@pytest.mark.usefixtures("listener")
+def test_a_process_that_says_nothing_is_ill_in_time(name: str) -> None:
+    """One that is stopped, or hangs: the kernel takes the connection, and nobody answers it."""
+    began = time.monotonic()
+    assert ask(name, within=0.2) == "no answer within 0.2 s"
+    assert time.monotonic() - began < 5
+
+
+def test_a_process_that_hangs_up_is_ill(name: str, listener: socket.socket) -> None:
+    """An empty answer is none."""
+
+    def hang_up() -> None:
+        connection, _ = listener.accept()
+        connection.close()
+
+    hanging_up = threading.Thread(target=hang_up)
+    hanging_up.start()
+    assert ask(name, within=60) is not None
+    hanging_up.join()
+
+
+def test_a_second_process_of_a_name_answers_once_the_first_is_gone(name: str, listener: socket.socket) -> None:
+    """Two tasks that share a host's network, while one replaces the other."""
+    HealthServer(lambda: "the second", name=name).start()
+    assert ask(name, within=0.2) == "no answer within 0.2 s"
+    listener.close()
+    until(lambda: ask(name, within=2) == "the second", "the second's answer")
+
+
+def test_a_client_that_says_nothing_does_not_keep_the_others_out(name: str) -> None:
+    """It connects, and reads nothing."""
+    served(name, [None])
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as idle:
+        idle.connect(address_of(name))
+        assert ask(name, within=2) is None
+
+
+def test_long_names_fit_and_stay_apart() -> None:
+    """107 bytes is the limit of an address (man 7 unix)."""
+    first, second = "ü" * 500 + "1", "ü" * 500 + "2"
+    assert len({address_of(first), address_of(second)}) == 2
+    assert max(len(address_of(first)), len(address_of("n" * 91)), len(address_of("n" * 90))) <= 107
+
+
+def cronce_health(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """What the command says."""
+    return subprocess.run(
+        ["cronce", "health", *arguments], env=path() | environ, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def path() -> dict[str, str]:
+    """An environment with nothing but the way to the command."""
+    return {"PATH": f"{sys.prefix}/bin"}
+
+
+def test_the_commands_name_is_the_jobs(name: str) -> None:
+    """As in a task of `PinnedScheduler`; 0 and one line."""
+    assert health_command._JOB == environment.JOB
+    served(name, [None])
+    answer = cronce_health(CRONCE_JOB=name)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "healthy\n", "")
+
+
+@pytest.mark.parametrize("form", ["--name {}", "--name={}"])
+def test_the_command_says_what_is_wrong_in_one_line(name: str, form: str) -> None:
+    """1, on stderr, also where the reason has several lines."""
+    served(name, ["the ledger\nis away"])
+    answer = cronce_health(*form.format(name).split())
+    assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", "unhealthy: the ledger is away\n")
+
+
+def test_the_command_does_not_guess_a_name() -> None:
+    """64."""
+    for arguments in ([], ["--name="], ["extra"], ["--name"]):
+        answer = cronce_health(*arguments)
+        assert (answer.returncode, len(answer.stderr.splitlines())) == (64, 1)
+    assert cronce_health("--help").stdout.startswith("usage: cronce health")
+
+
+def test_the_command_loads_nothing_of_the_ledger() -> None:
+    """It is started every few seconds, beside the work."""
+    program = (
+        "import sys, cronce.cli.main, cronce.cli.health_command as h; h.main(['--name', 'x']); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    ours = {module for module in loaded if module.startswith("cronce.")}
+    assert ours == {
+        "cronce.cli",
+        "cronce.cli.exit_codes",
+        "cronce.cli.health_command",
+        "cronce.cli.main",
+        "cronce.health",
+    }
+    assert {"socket", "threading", "argparse", "json", "datetime"} & set(loaded) == set()
