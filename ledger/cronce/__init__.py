@@ -1,6 +1,5 @@
 """cron, once: scheduled work that happens once per period across a whole fleet."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for: `cronce exec` must have the signals in hand before that."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415  # `cronce exec` has no use for it
+
     value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -1,7 +1,8 @@
 """Just enough HTTP/1.1 to ask DynamoDB and ECS: one request, one answer, on a connection kept open.
 
-`http.client` brings the whole `email` package along, and sends a request in two packets; on the
-way of `cronce exec` to its decision that was a fifth of the time (docs/adr/0006-lean-transport.md).
+`http.client` brings the whole `email` package along, and sends a request in two packets;
+`urllib.parse` knows all URLs there are. On the way of `cronce exec` to its decision that was a
+quarter of the time (docs/adr/0006-lean-transport.md).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _MOST_HEADERS = 100
 _MOST_BYTES = 16 * 1024 * 1024
 """DynamoDB's largest answer is 1 MB (Developer Guide, "Query")."""
 
+_PORTS = {"http": 80, "https": 443}
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -31,6 +33,45 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes
+
+
+@value_class
+class Url:
+    """A URL of http or https.
+
+    Attributes:
+        netloc: Host and port as they were given, for the header `Host`.
+        path: With its slash, or empty.
+    """
+
+    scheme: str
+    netloc: str
+    host: str
+    port: int
+    path: str
+
+
+def parse_url(text: str) -> Url:
+    """The parts of `http://host:port/path`.
+
+    Raises:
+        ValueError: It is something else, or holds what no endpoint needs: a user, a query, a fragment.
+    """
+    scheme, _, rest = text.partition("://")
+    netloc, slash, path = rest.partition("/")
+    at = netloc.find(":", netloc.find("]") + 1)  # an address of IPv6 has colons of its own
+    host, port = (netloc, "") if at < 0 else (netloc[:at], netloc[at + 1 :])
+    if scheme not in _PORTS or not host or any(char in rest for char in "@?# ") or (at >= 0 and not _is_port(port)):
+        raise ValueError(f"not a URL of an endpoint: {text[:200]!r}")
+    return Url(scheme, netloc, host.strip("[]"), int(port or _PORTS[scheme]), slash + path)
+
+
+def is_endpoint(text: str) -> bool:
+    """True for the URL of a whole host, such as `http://localhost:8000`."""
+    try:
+        return parse_url(text).path in ("", "/")
+    except ValueError:
+        return False
 
 
 def connect(host: str, port: int, *, timeout: float) -> socket.socket:
@@ -144,6 +185,10 @@ def parse_date(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return at if zone == "GMT" else None
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) < 65536
 
 
 def _size(text: str, base: int) -> int:

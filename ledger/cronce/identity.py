@@ -8,9 +8,8 @@ import re
 import threading
 from contextlib import closing
 from typing import Any
-from urllib.parse import urlsplit
 
-from cronce.http import HttpConnection, connect
+from cronce.http import HttpConnection, connect, parse_url
 
 METADATA_URI = "ECS_CONTAINER_METADATA_URI_V4"
 """Set by ECS in every container (ECS Developer Guide, "Task metadata endpoint version 4")."""
@@ -58,11 +57,9 @@ def stop_ecs_task(owner: str, reason: str) -> None:
 def _ask_metadata(uri: str, answer: list[str]) -> None:
     """Put the task's ARN into `answer`; proxies are not asked."""
     try:
-        parts = urlsplit(uri)
-        with closing(
-            HttpConnection(connect(parts.hostname or "", parts.port or 80, timeout=_LONGEST_WAIT))
-        ) as endpoint:
-            arn = json.loads(endpoint.exchange("GET", f"{parts.path}/task", {"Host": parts.netloc}).body)["TaskARN"]
+        url = parse_url(uri)
+        with closing(HttpConnection(connect(url.host, url.port, timeout=_LONGEST_WAIT))) as endpoint:
+            arn = json.loads(endpoint.exchange("GET", f"{url.path}/task", {"Host": url.netloc}).body)["TaskARN"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return
     if isinstance(arn, str) and _TASK_ARN.fullmatch(arn):

@@ -11,10 +11,9 @@ import ctypes
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 
@@ -58,15 +57,7 @@ class Child:
             OSError: It cannot be started.
         """
         self._interactive = os.isatty(sys.stdin.fileno()) if sys.stdin else False
-        process = subprocess.Popen(  # noqa: S603  # running the given command is what this is for
-            command,
-            env=environ,
-            close_fds=False,
-            process_group=None if self._interactive else 0,
-            preexec_fn=_die_with_parent(),  # noqa: PLW1509  # no thread of ours runs yet
-        )
-        self._pid = process.pid
-        process.returncode = 0  # this class waits for it, Popen must not
+        self._pid = _start(command, environ, group_of_its_own=not self._interactive)
         self.code: int | None = None
 
     def send(self, number: signal.Signals) -> None:
@@ -119,7 +110,7 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float)
         if received is not None and received is not signal.SIGCHLD:
             child.forward(received)
             if received in STOPPING and ending is Ending.ITSELF:
-                ending, kill_at = Ending.INTERRUPTED, now + grace
+                ending, kill_at = Ending.INTERRUPTED, time.monotonic() + grace
         child.reap()
     if ending is not Ending.ITSELF:
         # What the command started may ignore SIGTERM and live on; its work has no claim any more.
@@ -137,15 +128,37 @@ def _pause(claim: Claim, ending: Ending, *, until_kill: float) -> float:
     return max(0.0, min(ends))
 
 
-def _die_with_parent() -> Callable[[], None] | None:
-    """What makes the command die with us (Linux), so that a SIGKILL of the guard ends its work too."""
-    if sys.platform != "linux":
-        return None
-    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+def _start(command: Sequence[str], environ: Mapping[str, str], *, group_of_its_own: bool) -> int:
+    """The process id of the command, which runs by now; on Linux a SIGKILL of the guard ends it too.
 
-    def prepare() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(128 + signal.SIGKILL)
+    Not `subprocess`, which has to be talked out of waiting for what `Child.reap` waits for, and
+    takes longer to load than this takes to work.
 
-    return prepare
+    Raises:
+        OSError: It cannot be started.
+    """
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    guard = os.getpid()
+    failure, told = os.pipe()  # closed by the start of the command; or the child tells why it cannot be
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if group_of_its_own:
+                os.setpgid(0, 0)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and so by what it starts
+                signal.signal(number, signal.SIG_DFL)
+            if prctl:
+                prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() == guard:
+                os.execvpe(command[0], tuple(command), environ)  # noqa: S606  # running the given command is what this is for
+        except OSError as error:
+            os.write(told, str(error.errno).encode())
+        finally:
+            os._exit(128 + signal.SIGKILL)  # never back into the guard's own code
+    os.close(told)
+    errno = os.read(failure, 16)
+    os.close(failure)
+    if errno:
+        os.waitpid(pid, 0)
+        raise OSError(int(errno), os.strerror(int(errno)))
+    return pid

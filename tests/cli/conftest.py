@@ -10,15 +10,20 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cronce.cli.commands import main
+from cronce.launch import Launcher
+from cronce.ledger import Ledger
 from cronce.stores.sqlite import SqliteStore
+from tests.cli.fleet import GROUP, Fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +83,19 @@ def cronce(
         return Said(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def fleet(ledger_file: LedgerFile, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    """A schedule group with nothing in it; what a command waits is a step of its tasks, and takes no time."""
+    ledger = Ledger.from_url(ledger_file.url)
+    ledger.create()
+    fleet = Fleet(ledger)
+    monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", GROUP)
+    monkeypatch.setattr("cronce.launch.Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))
+    monkeypatch.setattr(time, "sleep", lambda _seconds: fleet.step())
+    yield fleet
+    ledger.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.cli.advice import Commands, advise
+from cronce.cli.advice import Commands, advise, deserves_a_look, may_be_run_again
 from cronce.protocol.states import Reason, Status
 from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
 
@@ -34,7 +34,10 @@ def commands_of(advice_of: object) -> list[str]:
         (Status.SKIPPED, Reason.SUSPENDED, "Not run: the job was suspended.", [AGAIN]),
         (Status.SKIPPED, Reason.OVERLAP, "Not run: another run", [AGAIN]),
         (Status.MISSED, Reason.TOO_LATE, "Not run: it was asked for after", [AGAIN]),
+        (Status.MISSED, Reason.NEVER_DELIVERED, "Not run: its tick was never delivered", [AGAIN]),
         (Status.MISSED, "launch_failed: no capacity", "Not run: nothing started it", [AGAIN]),
+        (Status.FAILED, Reason.LAUNCH_FAILED, "Not run: its task stopped before", [AGAIN]),
+        (Status.FAILED, "launch_failed: CannotPullContainerError", "Not run: its task stopped before", [AGAIN]),
     ],
 )
 def test_every_final_state_has_its_meaning_and_its_command(
@@ -78,6 +81,38 @@ def test_a_command_can_be_pasted_whatever_the_names_are() -> None:
     line = Commands("-f it's", "2026 $(reboot)", "sqlite:///my runs.db").release()
     options = ["cronce", "release", "--ledger=sqlite:///my runs.db", "--reason", "WHY"]
     assert shlex.split(line) == [*options, "--", "-f it's", "2026 $(reboot)"]
+
+
+def test_where_there_are_schedules_a_run_is_started_through_its_own() -> None:
+    """With the group, where it was given; the reason of a force is recorded."""
+    commands = Commands(JOB, PERIOD, "dynamodb://runs?region=eu-west-1", group="other", has_schedules=True)
+    failed = advise(run(status=Status.FAILED, reason=Reason.EXIT_CODE), T0, commands)
+    options = "--ledger='dynamodb://runs?region=eu-west-1' --schedule-group=other"
+    assert [shlex.split(line) for line in commands_of(failed)] == [
+        shlex.split(f"cronce rerun {options} {JOB} {PERIOD}"),
+    ]
+    done = advise(run(status=Status.SUCCEEDED), T0, Commands(JOB, PERIOD, has_schedules=True))
+    assert commands_of(done) == [f"cronce rerun --force --reason WHY {JOB} {PERIOD}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "looked_at", "run_again"),
+    [
+        ({"status": Status.SUCCEEDED}, False, False),
+        ({"lease_until": T0}, False, False),
+        ({"lease_until": T0 - timedelta(seconds=6)}, True, True),
+        ({"lease_until": None}, True, False),
+        ({"status": Status.FAILED}, True, True),
+        ({"status": Status.SKIPPED}, True, True),
+        ({"status": Status.MISSED}, True, True),
+    ],
+)
+def test_what_was_not_done_and_is_not_at_work_deserves_a_look(
+    changes: dict[str, object], *, looked_at: bool, run_again: bool
+) -> None:
+    """Under the table of runs; one that is held is not offered to be run again."""
+    assert deserves_a_look(run(**changes), T0) is looked_at
+    assert may_be_run_again(run(**changes), T0) is run_again
 
 
 def test_an_asked_stop_is_told() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.cli import commands
+from cronce.cli.commands import _looking
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.protocol.states import Reason, Status
 from cronce.stores.codec import encode, encode_time
@@ -123,6 +123,26 @@ def test_only_the_states_that_are_asked_for(ledger_file: LedgerFile, cronce: Cal
     assert periods == ["2026-11-26", "2026-11-23", "2026-11-22"]
 
 
+def test_the_newest_run_that_was_not_done_is_one_command_away(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To look at, and to run again; through its schedule where there is one. Nothing where all is well."""
+    ledger_file.put(
+        run(period="2026-11-26", status=Status.FAILED, reason=Reason.EXIT_CODE),
+        run(period="2026-11-27", status=Status.MISSED, reason=Reason.NEVER_DELIVERED),
+        run(period="2026-11-28", status=Status.SUCCEEDED),
+        run(period="2026-11-29", lease_until=now() + timedelta(hours=1)),
+    )
+    hints = [line.strip() for line in cronce("runs", JOB).out.splitlines() if line.startswith("  cronce ")]
+    assert hints == [
+        f"cronce show {JOB} 2026-11-27",
+        f"cronce exec --job={JOB} --period=2026-11-27 --trigger=manual -- COMMAND",
+    ]
+    monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", "runs")
+    assert f"  cronce rerun {JOB} 2026-11-27\n" in cronce("runs", JOB).out
+    assert "cronce show" not in cronce("runs", JOB, "--status", "SUCCEEDED").out
+
+
 def test_a_job_without_runs_is_said_in_words(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
     """It is an answer, not an error; as a document it is an empty list."""
     ledger_file.put(run())
@@ -231,8 +251,8 @@ def test_a_search_for_a_state_has_an_end(
     ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After so many runs it says how to go on, instead of reading years of them."""
-    monkeypatch.setattr(commands, "_MOST_A_PAGE", 5)
-    monkeypatch.setattr(commands, "_MOST_READ", 10)
+    monkeypatch.setattr(_looking, "_MOST_A_PAGE", 5)
+    monkeypatch.setattr(_looking, "_MOST_READ", 10)
     ledger_file.put(*(run(period=f"p{number:02}", status=Status.SUCCEEDED) for number in range(15)))
     document = json.loads(cronce("runs", JOB, "--status", "missed", "--json").out)
     assert (document["runs"], document["before"]) == ([], "p05")

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import cronce.cli.exec_command  # loaded before the fork, for --warm
-import cronce.cli.guard  # noqa: F401  # the same
+import cronce.cli.guard  # the same
+import cronce.cli.running  # noqa: F401  # the same
 from cronce import Ledger
 from cronce.cli.main import main as cronce_main
 from cronce.errors import LedgerUnavailableError

@@ -1,7 +1,7 @@
 """What the exhaustive search is run with, and its command.
 
-`python -m tests.simulation.exhaustive` runs the bound of every test run, `--deep` the one for an
-hour of patience. The last line is one line of figures.
+`python -m tests.simulation.exhaustive` runs the bound of every test run, `--wide` that of `make prove`,
+`--deep` the one for hours of patience. The last line is one line of figures.
 """
 
 # ruff: noqa: T201  # a command prints
@@ -135,6 +135,14 @@ def _farthest_apart() -> timedelta:
     return 2 * (bearable_skew(LEASE, max_clock_skew=MAX_CLOCK_SKEW) + timedelta(seconds=1))
 
 
+def wide_plan() -> Iterator[tuple[Scenario, Bound]]:
+    """What `make prove` affords: every policy with every observer, for one period and for two."""
+    for concurrency, on_lost, same, observer in product(ConcurrencyPolicy, OnLost, (True, False), (None, *_OBSERVERS)):
+        ahead = MAX_CLOCK_SKEW if on_lost is OnLost.RETRY else -MAX_CLOCK_SKEW
+        scenario = Scenario(concurrency=concurrency, on_lost=on_lost, same=same, observer=observer, ahead=ahead)
+        yield scenario, COARSE if same else QUIET
+
+
 def deep_plan() -> Iterator[tuple[Scenario, Bound]]:
     """Every policy, periods, observer and clock; two faults for one period without observer."""
     for concurrency, on_lost, same, observer, ahead in product(
@@ -153,10 +161,12 @@ def deep_plan() -> Iterator[tuple[Scenario, Bound]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the search, a line a scenario."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.exhaustive", description=__doc__)
-    parser.add_argument("--deep", action="store_true", help="every scenario, and two faults")
+    parser.add_argument("--wide", action="store_true", help="every policy with every observer")
+    parser.add_argument("--deep", action="store_true", help="every clock as well, and two faults")
     options = parser.parse_args(arguments)
     began, total, scenarios = time.monotonic(), Figures(), 0
-    for scenario, bound in deep_plan() if options.deep else default_plan():
+    plan = deep_plan if options.deep else wide_plan if options.wide else default_plan
+    for scenario, bound in plan():
         figures = scenario.search(bound).explore()
         total += figures
         scenarios += 1

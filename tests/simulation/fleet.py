@@ -85,13 +85,16 @@ class Host:
 class Fleet:
     """One seeded fleet from its first tick to its last state."""
 
-    def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20) -> None:
+    def __init__(
+        self, seed: int, *, days: float = 1.0, hosts: int = 20, jobs: Sequence[Job] | None = None
+    ) -> None:
         self.seed = seed
+        self._jobs = jobs or _jobs()
         self.counts: Counter[str] = Counter()
         self._days = days
         self._rng = Random(seed)
         self._kernel = Kernel()
-        self._table = Table(self._kernel, self._log, {job.name: job.policy for job in _jobs()})
+        self._table = Table(self._kernel, self._log, self._policies())
         self._history: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=60))
         self._acting: dict[str, dict[Proc, Claim]] = defaultdict(dict)
         self._fences: Counter[str] = Counter()
@@ -110,14 +113,14 @@ class Fleet:
         """
         with patch.object(os, "urandom", Random(self.seed + 1).randbytes):
             try:
-                for job in _jobs():
+                for job in self._jobs:
                     for number in range(int(self._days * DAY / job.every)):
                         self._tick(job, number * job.every)
-                    self._kernel.spawn(f"watchdog of {job.name}", partial(self._watch, job))
+                self._spawn_watchdogs()
                 self._kernel.run(self._days * DAY)
                 self._calm = True
                 self._kernel.run(self._days * DAY + 4 * 3600)
-                for job in _jobs():
+                for job in self._jobs:
                     self._check_ends(job)
             except Exception as error:
                 history = "\n".join(self.history().get(self._about, []))
@@ -129,6 +132,13 @@ class Fleet:
     def history(self) -> dict[str, list[str]]:
         """What happened last to each job, a line an event."""
         return {job: list(events) for job, events in self._history.items()}
+
+    def _policies(self) -> dict[str, Policy]:
+        return {job.name: job.policy for job in self._jobs}
+
+    def _spawn_watchdogs(self) -> None:
+        for job in self._jobs:
+            self._kernel.spawn(f"watchdog of {job.name}", partial(self._watch, job))
 
     # -- what schedulers and platform do
 

@@ -43,9 +43,30 @@ MUTANTS = (
     Mutant(
         "unconditional finish",
         _HOLDING,
+        "        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:\n",
+        "        if isinstance(stands, RunRecord) and changed.status is not Status.RUNNING:\n"
+        "            changed = replace(changed, version=stands.version + 1)\n"
+        "            yield from swap(changed, stands)\n"
+        "            return replace(held, run=changed, sent_at=now)\n"
+        "        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:\n",
+        "an old attempt's finish overwrites its successor (Powertools' idempotency)",
+    ),
+    Mutant(
+        "rewrites whatever stands",
+        _HOLDING,
         "if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:",
         "if not isinstance(stands, RunRecord):",
-        "an old attempt's finish overwrites its successor (powertools' idempotency)",
+        "a late owner renews and finishes its successor's attempt",
+    ),
+    Mutant(
+        "lock without fence",
+        _SLOT,
+        "                standing = yield from mark_lost(holder, max_clock_skew=ask.max_clock_skew)\n",
+        "                standing = holder\n"
+        "                if holder.lease_over((yield from read_clock()), max_clock_skew=ask.max_clock_skew):\n"
+        "                    slot = replace(slot, period=None)\n"
+        "                    continue\n",
+        "an old holder that slept is not told, and works on beside the new one (locks that are nothing but a lease)",
     ),
     Mutant(
         "unconditional swap",
@@ -64,7 +85,7 @@ MUTANTS = (
         "a late owner frees the next owner's slot (ShedLock on DynamoDB)",
     ),
     Mutant(
-        "lock without fence",
+        "fence stands still",
         _RECORDS,
         "            fence=self.fence + 1,",
         "            fence=self.fence,",

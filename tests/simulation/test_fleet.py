@@ -12,6 +12,7 @@ from tests.simulation.fleet import Fleet
 from tests.simulation.rules import BrokenRuleError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime, timedelta
 
 
@@ -24,6 +25,19 @@ def test_half_a_day_of_a_fleet_breaks_no_promise(seed: int) -> None:
 
     assert fleet.counts["tasks"] > fleet.counts["ticks"] > 200
     assert min(fleet.counts[what] for what in ("crashes", "pauses", "stops", "leases lost", "unavailable")) > 0
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_a_day_of_a_fleet_breaks_no_promise(seed: int, record_property: Callable[[str, object], None]) -> None:
+    """The same, longer."""
+    fleet = Fleet(seed, days=1.0)
+
+    fleet.run()
+
+    covered = {"fleets": 1, "virtual days": 1, "ticks": fleet.counts["ticks"], "tasks": fleet.counts["tasks"]}
+    for name, number in covered.items():
+        record_property(name, number)
 
 
 def test_the_same_seed_is_the_same_fleet() -> None:

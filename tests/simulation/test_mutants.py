@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.simulation.mutants import MUTANTS, Mutant, MutantStaleError, caught_by, mutated, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_the_list_is_long_and_names_each_mutant_once() -> None:
@@ -26,8 +31,18 @@ def test_a_mutant_whose_old_text_is_gone_is_an_error() -> None:
         mutated(mutant, source(mutant))
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 @pytest.mark.prove
-def test_a_mutant_is_caught(mutant: Mutant) -> None:
+def test_no_check_fails_on_the_protocol_as_it_is() -> None:
+    """Else being caught says nothing."""
+    assert caught_by(None) is None
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant, record_property: Callable[[str, object], None]) -> None:
     """By the exhaustive search, a fleet or the unit tests."""
-    assert caught_by(mutant) is not None
+    caught = caught_by(mutant)
+
+    assert caught is not None, mutant.breaks
+    record_property(f"caught {mutant.name}", caught)
+    record_property("mutants caught", 1)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cronce.http import AnswerGarbledError, HttpConnection, Response, parse_date
+from cronce.http import AnswerGarbledError, HttpConnection, Response, Url, is_endpoint, parse_date, parse_url
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -113,3 +113,50 @@ def test_a_connection_that_closes_is_not_used_again(header: bytes, *, reusable: 
 def test_a_date_is_read_or_ignored(text: str | None, at: datetime | None) -> None:
     """The one form that HTTP servers send (RFC 9110, section 5.6.7)."""
     assert parse_date(text) == at
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://localhost", Url("http", "localhost", "localhost", 80, "")),
+        ("https://localhost/", Url("https", "localhost", "localhost", 443, "/")),
+        ("http://169.254.170.2/v4/a:b-1", Url("http", "169.254.170.2", "169.254.170.2", 80, "/v4/a:b-1")),
+        ("https://a.example:8443/v4//x", Url("https", "a.example:8443", "a.example", 8443, "/v4//x")),
+        ("http://[fd00:ec2::23]:8000", Url("http", "[fd00:ec2::23]:8000", "fd00:ec2::23", 8000, "")),
+        ("http://[::1]/x", Url("http", "[::1]", "::1", 80, "/x")),
+    ],
+)
+def test_a_url_has_a_host_a_port_and_a_path(text: str, url: Url) -> None:
+    """The port is that of the scheme where none is given."""
+    assert parse_url(text) == url
+    assert is_endpoint(text) == (url.path in ("", "/"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "localhost:8000",
+        "ftp://localhost",
+        "http:/localhost",
+        "http://",
+        "http:///x",
+        "http://:8000",
+        "http://localhost:",
+        "http://localhost:port",
+        "http://localhost:0",
+        "http://localhost:99999",
+        "http://localhost:٣",
+        "http://[::1",
+        "http://::1",
+        "http://me@localhost",
+        "http://localhost?x=1",
+        "http://localhost/#x",
+        "http://a b",
+    ],
+)
+def test_what_is_no_url_of_an_endpoint_is_told_so(text: str) -> None:
+    """Such a setting is left to botocore, or is an error of its giver."""
+    with pytest.raises(ValueError, match="not a URL of an endpoint"):
+        parse_url(text)
+    assert not is_endpoint(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -36,11 +37,15 @@ class Commands:
 
     Attributes:
         ledger: The URL to repeat in each; None where the environment has it.
+        group: The schedule group to repeat where a task is started; None where it need not be said.
+        has_schedules: False for a ledger without a schedule group, from which no task can be started.
     """
 
     job: str
     period: str
     ledger: str | None = None
+    group: str | None = None
+    has_schedules: bool = False
 
     def show(self, period: str | None = None) -> str:
         """Look at this run, or at another one of the job."""
@@ -51,9 +56,22 @@ class Commands:
         return self._line("release", ["--force"] * force + ["--reason", "WHY"], [self.job, self.period])
 
     def run_again(self, *, force: bool = False) -> str:
-        """Start the run by hand."""
+        """Start the run by hand: its task, or without a schedule its command."""
+        if self.has_schedules:
+            return self._line("rerun", self._group() + ["--force", "--reason", "WHY"] * force, [self.job, self.period])
         options = [f"--job={self.job}", f"--period={self.period}", "--trigger=manual"] + ["--force=WHY"] * force
         return self._line("exec", options, []) + " -- COMMAND"
+
+    def runs(self) -> str:
+        """Look at all runs of the job."""
+        return self._line("runs", [], [self.job])
+
+    def backfill(self, options: Sequence[str]) -> str:
+        """Run many periods of the job."""
+        return self._line("backfill", [*self._group(), *options], [self.job])
+
+    def _group(self) -> list[str]:
+        return [f"--schedule-group={self.group}"] if self.group else []
 
     def _line(self, command: str, options: list[str], names: list[str]) -> str:
         words = ["cronce", command, *([f"--ledger={self.ledger}"] if self.ledger else []), *options]
@@ -76,6 +94,24 @@ def advise(run: RunRecord, now: datetime, commands: Commands) -> Advice:
             return _advise_not_started(run, commands)
         case _:
             assert_never(run.status)
+
+
+def deserves_a_look(run: RunRecord, now: datetime) -> bool:
+    """True for a run that was not done and is not at work either."""
+    return run.status is not Status.SUCCEEDED and not _is_alive(run, now)
+
+
+def may_be_run_again(run: RunRecord, now: datetime) -> bool:
+    """True for a run that a person's start would take over as it stands."""
+    return deserves_a_look(run, now) and not (run.status is Status.RUNNING and run.lease_until is None)
+
+
+def _is_alive(run: RunRecord, now: datetime) -> bool:
+    return (
+        run.status is Status.RUNNING
+        and run.lease_until is not None
+        and not run.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW)
+    )
 
 
 def _advise_running(run: RunRecord, now: datetime, commands: Commands) -> Advice:
@@ -118,6 +154,8 @@ def _advise_failed(run: RunRecord, commands: Commands) -> Advice:
             return Advice(
                 "Stopped, because a newer run of the job took its place. Only a person starts it again.", (again,)
             )
+        case str() as reason if reason.startswith(Reason.LAUNCH_FAILED):
+            return Advice("Not run: its task stopped before it asked for the run, so no attempt began.", (again,))
         case Reason.INTERRUPTED:
             meaning = (
                 f"Stopped from outside; that does not count as a failure. The next start begins attempt {following}."
@@ -142,6 +180,8 @@ def _advise_not_started(run: RunRecord, commands: Commands) -> Advice:
             return Advice("Not run: the job was suspended.", (again,))
         case Reason.TOO_LATE:
             return Advice("Not run: it was asked for after its starting deadline.", (again,))
+        case Reason.NEVER_DELIVERED:
+            return Advice("Not run: its tick was never delivered, or no task came of it.", (again,))
         case _:
             return Advice("Not run: nothing started it, or its task never came up.", (again,))
 

@@ -1,13 +1,17 @@
-"""Runs as JSON documents, for `--json`: every attribute of the table under its own name."""
+"""What commands print with `--json`: a run has every attribute of the table under its own name."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cronce.names import period_of
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
 from cronce.values import field_names
+
+if TYPE_CHECKING:
+    from cronce.schedule import Preview
 
 
 def run_document(run: RunRecord) -> dict[str, Any]:
@@ -21,6 +25,11 @@ def run_document(run: RunRecord) -> dict[str, Any]:
     if run.expires_at is not None:
         document["expires_at"] = encode_time(run.expires_at)
     return document
+
+
+def tick_document(tick: Preview) -> dict[str, str]:
+    """The tick in UTC, spelled as the period of its run; on its zone's clocks; and what is odd about it."""
+    return {"utc": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
 
 
 def as_json(document: object) -> str:

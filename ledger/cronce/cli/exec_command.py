@@ -2,79 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from typing import NoReturn
-
-from cronce.cli import exit_codes
 from cronce.signals import SignalQueue
+from cronce.values import field_names, value_class
 
-_EXAMPLE = """\
-example:
-  cronce exec --ledger sqlite:///runs.db --job daily-digest --period 2026-11-29 -- ./send-digest --day '{period}'
 
-In a task of ScheduledTask no option is needed: the environment has CRONCE_LEDGER, CRONCE_JOB, CRONCE_POLICY
-and CRONCE_SCHEDULED_TIME. The command gets CRONCE_PERIOD, CRONCE_ATTEMPT, CRONCE_FENCE and CRONCE_RESUME_FROM,
-and {period} in its arguments is replaced.
+@value_class(kw_only=True)
+class ExecOptions:
+    """What the command line says, as text; None where it says nothing. `--on-lost` is `on_lost`."""
 
-exit codes: the command's own (128+n for signal n); 0 not started because somebody else does or did it;
-64 bad usage; 69 ledger unreachable, not started; 70 claim lost, command stopped; 124 active deadline;
-126 or 127 the command cannot be started. Durations are seconds or 90s, 5m, 2h.
-"""
+    job: str | None = None
+    period: str | None = None
+    scheduled_time: str | None = None
+    ledger: str | None = None
+    trigger: str | None = None
+    force: str | None = None
+    concurrency_policy: str | None = None
+    starting_deadline: str | None = None
+    active_deadline: str | None = None
+    backoff_limit: str | None = None
+    on_lost: str | None = None
+    lease: str | None = None
+    grace: str = "20s"
+    refused_exit_code: str = "0"
 
 
 def main(arguments: list[str], signals: SignalQueue) -> int:
     """Claim, run, settle; the exit code."""
-    options, command = _parse(arguments)
+    own, command = arguments, []
+    if "--" in arguments:
+        at = arguments.index("--")
+        own, command = arguments[:at], arguments[at + 1 :]
+    options = plain_options(own)
+    if options is None or not command or not command[0]:
+        from cronce.cli.exec_parser import parse  # noqa: PLC0415  # argparse: only for help, and for what is wrong
+
+        options, command = parse(arguments)
 
     from cronce.cli.guard import guarded  # noqa: PLC0415  # bad usage needs none of it
 
     return guarded(options, command, signals)
 
 
-def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    parser = _Parser(
-        prog="cronce exec",
-        usage="cronce exec [options] -- COMMAND [ARGUMENT ...]",
-        description="Run COMMAND once per job and period across the whole fleet.",
-        epilog=_EXAMPLE,
-        # With a width of its own it does not load shutil to ask the terminal.
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=100),
-        allow_abbrev=False,
-    )
-    what = parser.add_argument_group("which run")
-    what.add_argument("--job", metavar="NAME", help="name of the scheduled work [CRONCE_JOB]")
-    what.add_argument("--period", metavar="P", help="the interval the run is for [CRONCE_PERIOD]")
-    what.add_argument("--scheduled-time", metavar="T", help="nominal time; the period follows [CRONCE_SCHEDULED_TIME]")
-    what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
-    what.add_argument("--trigger", metavar="T", help="schedule, retry, catch_up, manual, backfill [CRONCE_TRIGGER]")
-    what.add_argument("--force", metavar="REASON", help="repeat a success, for this reason, which is recorded")
-    how = parser.add_argument_group("policy (each wins over CRONCE_POLICY)")
-    how.add_argument("--concurrency-policy", metavar="P", help="ALLOW, FORBID (default), REPLACE, WAIT")
-    how.add_argument("--starting-deadline", metavar="D", help="how late a run may start")
-    how.add_argument("--active-deadline", metavar="D", help="how long an attempt may take")
-    how.add_argument("--backoff-limit", metavar="N", help="retries of a failed run (default 0)")
-    how.add_argument("--on-lost", metavar="O", help="RETRY (default), or HOLD: after a crash wait for a person")
-    how.add_argument("--lease", metavar="D", help="how long a claim outlives a dead process (default 60s)")
-    more = parser.add_argument_group("this process")
-    more.add_argument(
-        "--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)"
-    )
-    more.add_argument("--refused-exit-code", metavar="N", default="0", help="exit code when not started (default 0)")
-    own, command = arguments, []
-    if "--" in arguments:
-        at = arguments.index("--")
-        own, command = arguments[:at], arguments[at + 1 :]
-    options = parser.parse_args(own)
-    if not command or not command[0]:
-        parser.error("the command is missing: cronce exec [options] -- COMMAND [ARGUMENT ...]")
-    return options, command
-
-
-class _Parser(argparse.ArgumentParser):
-    """One line on stderr and exit code 64, as for every other bad value."""
-
-    def error(self, message: str) -> NoReturn:
-        line = " ".join(message.split())  # the message may hold what was given, line breaks included
-        sys.stderr.write(f"cronce exec: {line}; see cronce exec --help\n")
-        sys.exit(exit_codes.USAGE)
+def plain_options(arguments: list[str]) -> ExecOptions | None:
+    """The options, if each is `--name VALUE` or `--name=VALUE`; None for all else, which argparse judges."""
+    names = {f"--{name.replace('_', '-')}": name for name in field_names(ExecOptions)}
+    given: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        option, equals, value = argument.partition("=")
+        if not equals:
+            value = next(rest, "-")
+        if option not in names or (not equals and value.startswith("-")):
+            return None
+        given[names[option]] = value
+    return ExecOptions(**given)

@@ -1,37 +1,24 @@
-"""What `cronce exec` does between its options and its exit code: claim, run, settle, report."""
+"""What `cronce exec` does between its options and its exit code: claim, and run the command or say why not."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TYPE_CHECKING
 
-from cronce.checkpoints import CheckpointServer
-from cronce.claim import Claim, Refusal
+from cronce.claim import Refusal
 from cronce.cli import exit_codes
 from cronce.durations import parse_duration
-from cronce.environment import (
-    ATTEMPT,
-    CHECKPOINT_SOCKET,
-    FENCE,
-    JOB,
-    LEDGER,
-    PERIOD,
-    RESUME_FROM,
-    TaskSettings,
-)
-from cronce.errors import InputInvalidError, InputMissingError, LeaseLostError, LedgerUnavailableError
+from cronce.environment import LEDGER, TaskSettings
+from cronce.errors import InputInvalidError, InputMissingError, LedgerUnavailableError
 from cronce.ledger import Ledger
 from cronce.policy import Policy
 from cronce.protocol.requests import RefusalReason
-from cronce.protocol.states import Reason
 from cronce.reporting import report
 from cronce.signals import SignalQueue
-from cronce.supervise import Child, Ended, Ending, supervise
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from cronce.cli.exec_command import ExecOptions
 
 _POLICY_OPTIONS = (
     "concurrency_policy",
@@ -43,11 +30,12 @@ _POLICY_OPTIONS = (
 )
 
 
-def guarded(options: Namespace, command: list[str], signals: SignalQueue) -> int:
+def guarded(options: ExecOptions, command: list[str], signals: SignalQueue) -> int:
     """Run the command under the guard; the exit code, see `exit_codes`."""
     try:
         settings, grace, refused_code = _settings(options)
         job, period = settings.required_job(), settings.required_period()
+        force = settings.forced() if options.force is None else options.force
         ledger = Ledger.from_url(
             settings.required_ledger(),
             policy=settings.policy,
@@ -58,7 +46,9 @@ def guarded(options: Namespace, command: list[str], signals: SignalQueue) -> int
             period,
             scheduled_at=settings.scheduled_at,
             trigger=settings.trigger,
-            force=options.force,
+            force=force,
+            actor=settings.actor,
+            note=settings.note,
             stop=signals,
         )
     except (InputInvalidError, InputMissingError) as error:
@@ -71,10 +61,12 @@ def guarded(options: Namespace, command: list[str], signals: SignalQueue) -> int
     if isinstance(claim, Refusal):
         return _refused(claim, signals, refused_code)
     report("claimed", job=job, period=period, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
-    return _run(claim, [argument.replace("{period}", period) for argument in command], signals, grace)
+    from cronce.cli.running import run  # noqa: PLC0415  # nearly all who ask are refused, and need none of it
+
+    return run(claim, [argument.replace("{period}", period) for argument in command], signals, grace)
 
 
-def _settings(options: Namespace) -> tuple[TaskSettings, float, int]:
+def _settings(options: ExecOptions) -> tuple[TaskSettings, float, int]:
     """The environment's settings, overridden by the options."""
     base = TaskSettings.from_environ(os.environ)
     policy = base.policy
@@ -113,82 +105,3 @@ def _refused(refusal: Refusal, signals: SignalQueue, refused_code: int) -> int:
     if refusal.reason is RefusalReason.INTERRUPTED and signals.stopping:
         return exit_codes.BY_SIGNAL + signals.stopping
     return refused_code
-
-
-def _run(claim: Claim, command: list[str], signals: SignalQueue, grace: float) -> int:
-    began = time.monotonic()
-    try:
-        if signals.stopping:
-            claim.interrupt(f"{signals.stopping.name} before the command started")
-            _report_end(claim, Reason.INTERRUPTED, began)
-            return exit_codes.BY_SIGNAL + signals.stopping
-        try:
-            ended = _run_child(claim, command, signals, grace)
-        except OSError as error:
-            code = exit_codes.NOT_FOUND if isinstance(error, FileNotFoundError) else exit_codes.NOT_EXECUTABLE
-            claim.fail(f"{command[0]}: {error.strerror}", exit_code=code)
-            _report_end(claim, Reason.ERROR, began, exit_code=code, error=f"{command[0]}: {error.strerror}")
-            return code
-        return _settle(claim, ended, began)
-    except LeaseLostError as error:
-        report("lost", level="ERROR", job=claim.job, period=claim.period, attempt=claim.attempt, message=str(error))
-        return exit_codes.LEASE_LOST
-
-
-def _run_child(claim: Claim, command: list[str], signals: SignalQueue, grace: float) -> Ended:
-    environ = os.environ | {
-        JOB: claim.job,
-        PERIOD: claim.period,
-        ATTEMPT: str(claim.attempt),
-        FENCE: str(claim.fence),
-    }
-    environ.pop(RESUME_FROM, None)
-    if claim.record.checkpoint is not None:
-        environ[RESUME_FROM] = claim.record.checkpoint
-    server = None
-    if sys.platform == "linux":
-        server = CheckpointServer(claim.checkpoint_text, name=claim.record.token)
-        environ[CHECKPOINT_SOCKET] = server.address
-    claim.check()  # this process may have been stopped since the claim, for longer than its lease
-    child = Child(command, environ)
-    claim.start_heartbeat(after=signals.wake)
-    if server is not None:
-        server.start()
-    return supervise(child, claim, signals, grace=grace)
-
-
-def _settle(claim: Claim, ended: Ended, began: float) -> int:
-    """Write how the command ended, and turn it into our exit code."""
-    code = ended.code
-    match ended.ending:
-        case Ending.LOST:
-            claim.check()
-            return exit_codes.LEASE_LOST
-        case Ending.DEADLINE:
-            claim.fail("the active deadline is over", reason=Reason.ACTIVE_DEADLINE, exit_code=code)
-            _report_end(claim, Reason.ACTIVE_DEADLINE, began, exit_code=code)
-            return exit_codes.DEADLINE
-        case _ if code == 0:
-            claim.complete()
-            _report_end(claim, None, began, exit_code=code)
-        case Ending.ITSELF:
-            claim.fail(reason=Reason.EXIT_CODE, exit_code=code)
-            _report_end(claim, Reason.EXIT_CODE, began, exit_code=code)
-        case Ending.INTERRUPTED | Ending.REPLACED:
-            reason = Reason.INTERRUPTED if ended.ending is Ending.INTERRUPTED else Reason.REPLACED
-            claim.fail(reason=reason, exit_code=code)
-            _report_end(claim, reason, began, exit_code=code)
-    return code
-
-
-def _report_end(claim: Claim, reason: Reason | None, began: float, **fields: object) -> None:
-    report(
-        "failed" if reason else "succeeded",
-        level="ERROR" if reason else "INFO",
-        job=claim.job,
-        period=claim.period,
-        attempt=claim.attempt,
-        reason=reason,
-        duration=round(time.monotonic() - began, 3),
-        **fields,
-    )

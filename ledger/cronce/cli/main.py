@@ -1,7 +1,8 @@
-"""Picks the command. `exec` and `checkpoint` start without loading anything they do not use."""
+"""Picks the command. Those for machines start without loading anything they do not use."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -11,10 +12,16 @@ from cronce.cli import exit_codes
 
 def main() -> NoReturn:
     """Run the command of `sys.argv` and end the process with its exit code."""
+    # Loading a program makes 16,000 objects and no garbage; looking for some takes longer than asking DynamoDB.
+    gc.set_threshold(50_000)
     arguments = sys.argv[1:]
     match arguments[:1]:
-        case ["exec"]:
-            code = _exec(arguments[1:])
+        case ["exec" | "pin" | "clock" as name]:
+            code = _supervise(name, arguments[1:])
+        case ["health"]:
+            from cronce.cli.health_command import main as health  # noqa: PLC0415  # only what is used is loaded
+
+            code = health(arguments[1:])
         case ["checkpoint"]:
             from cronce.checkpoints import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
@@ -27,14 +34,22 @@ def main() -> NoReturn:
     os._exit(code)
 
 
-def _exec(arguments: list[str]) -> int:
+def _supervise(name: str, arguments: list[str]) -> int:
     # First of all: until then PID 1 does not even hear SIGTERM (man 7 pid_namespaces).
     from cronce.signals import SignalQueue  # noqa: PLC0415
 
     signals = SignalQueue()
-    from cronce.cli.exec_command import main as command  # noqa: PLC0415
+    if name == "exec":
+        from cronce.cli.exec_command import main as run_exec  # noqa: PLC0415
 
-    return command(arguments, signals)
+        return run_exec(arguments, signals)
+    if name == "pin":
+        from cronce.cli.pin_command import main as run_pin  # noqa: PLC0415
+
+        return run_pin(arguments, signals)
+    from cronce.cli.clock_command import main as run_clock  # noqa: PLC0415
+
+    return run_clock(arguments, signals)
 
 
 def _main_for_people(arguments: list[str]) -> NoReturn:

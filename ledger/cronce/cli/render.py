@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cronce.cli.advice import Advice
-from cronce.cli.wording import age, length, moment, one_line, short_owner, visible, visible_lines
+from cronce.cli.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
 from cronce.payloads import shortened
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.protocol.states import Reason, Status
@@ -60,6 +60,10 @@ class PlainConsole(Console):
             force_terminal=terminal,
             width=None if terminal or os.environ.get("COLUMNS") else _PIPED_WIDTH,
         )
+
+    def say(self, text: str) -> None:
+        """A line as it is; what a bar or a spinner shows stays below it."""
+        self.print(Text(text), soft_wrap=True)
 
     def print_command(self, command: str) -> None:
         """A line to copy: on one line, however long it is."""
@@ -195,7 +199,7 @@ def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
     table.add_column("WHY", overflow="fold")
     for past in attempts:
         took = length(past.finished_at - past.claimed_at) if past.finished_at and past.claimed_at else "-"
-        why = ", ".join(_why(past.reason, past.exit_code, past.error))
+        why = why_ended(past.reason, past.exit_code, past.error)
         table.add_row(
             str(past.attempt),
             _status(past.status),
@@ -218,7 +222,7 @@ def _status(status: Status) -> Text:
 
 def _did_start(run: RunRecord) -> bool:
     """False for a run that was only asked for: its work never began."""
-    return run.status not in (Status.SKIPPED, Status.MISSED)
+    return run.attempt > 0 and run.status not in (Status.SKIPPED, Status.MISSED)
 
 
 def _took(run: RunRecord, now: datetime) -> str:
@@ -239,18 +243,4 @@ def _note(run: RunRecord, now: datetime, *, with_owner: bool) -> str:
             return f"overlap with {visible(run.blocked_by)}"
         case Status.FAILED if run.reason == Reason.RELEASED and run.actor:
             return f"released by {visible(run.actor)}"
-    return ", ".join(_why(run.reason, run.exit_code, run.error))
-
-
-def _why(reason: str | None, exit_code: int | None, error: str | None) -> Iterable[str]:
-    match reason, exit_code:
-        case Reason.EXIT_CODE, int():
-            yield f"exit code {exit_code}"
-        case str(), int():
-            yield f"{visible(reason)} (exit code {exit_code})"
-        case str(), None:
-            yield visible(reason)
-        case _:
-            pass
-    if error:
-        yield one_line(error)
+    return why_ended(run.reason, run.exit_code, run.error)

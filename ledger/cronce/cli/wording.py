@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, tzinfo
 
+from cronce.protocol.states import Reason
+
 _SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3600, 86_400
 _TEN_SECONDS, _TWO_DAYS = 10, 2 * _DAY
 _LONGEST_CELL = 100
@@ -81,3 +83,15 @@ def short_owner(owner: str) -> str:
     if owner.startswith("arn:") and ":task/" in owner:
         return "task " + visible(owner.rpartition("/")[2][:12])
     return visible(owner)
+
+
+def why_ended(reason: str | None, exit_code: int | None, error: str | None) -> str:
+    """`exit code 3, the mail server said no`: why an attempt ended, as `visible`; empty where nobody said."""
+    match reason, exit_code:
+        case Reason.EXIT_CODE, int():
+            first = f"exit code {exit_code}"
+        case str(), int():
+            first = f"{visible(reason)} (exit code {exit_code})"
+        case _:
+            first = visible(reason or "")
+    return ", ".join(part for part in (first, one_line(error or "")) if part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from cronce.errors import InputInvalidError
 from cronce.stores.store import Store
@@ -25,30 +24,28 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
     Raises:
         InputInvalidError: The URL is not one of a store, or a part of it is unknown.
     """
-    if not isinstance(url, str) or not unquote(url).isprintable() or "://" not in url:
+    if not isinstance(url, str) or not _decoded(url).isprintable():
         raise InputInvalidError(what, url, ALLOWED)
-    try:
-        parts = urlsplit(url)
-        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-    except ValueError:
-        raise InputInvalidError(what, url, ALLOWED) from None
-    if parts.fragment or len(dict(options)) != len(options):
+    scheme, found, rest = url.partition("://")
+    place, _, query = rest.partition("?")
+    options = _options(query)
+    if not found or "#" in rest or options is None:
         raise InputInvalidError(what, url, ALLOWED)
     call_timeout = min(_LONGEST_CALL, lease / 8)
-    match parts.scheme:
+    match scheme:
         case "dynamodb":
-            table = unquote(parts.netloc + parts.path)
-            return _open_dynamo(table, dict(options), call_timeout, what=what)
-        case "sqlite" if not parts.netloc and len(parts.path) > 1 and not options:
+            return _open_dynamo(_decoded(place), options, call_timeout, what=what)
+        case "sqlite" if place.startswith("/") and len(place) > 1 and not options:
             from cronce.stores.sqlite import SqliteStore  # noqa: PLC0415  # only what is used is loaded
 
-            return SqliteStore(unquote(parts.path[1:]), timeout=call_timeout)
+            return SqliteStore(_decoded(place[1:]), timeout=call_timeout)
         case _:
             raise InputInvalidError(what, url, ALLOWED)
 
 
 def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
-    from cronce.stores.dynamo import DynamoStore  # noqa: PLC0415  # only what is used is loaded
+    from cronce.http import is_endpoint  # noqa: PLC0415  # only what is used is loaded
+    from cronce.stores.dynamo import DynamoStore  # noqa: PLC0415  # same
 
     if not _TABLE.fullmatch(table):
         raise InputInvalidError(f"{what} table", table, "3 to 255 of A-Z a-z 0-9 _ . - (or the table's ARN)")
@@ -58,15 +55,22 @@ def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *
     region, endpoint = options.get("region"), options.get("endpoint")
     if region is not None and not _REGION.fullmatch(region):
         raise InputInvalidError(f"{what} region", region, "an AWS Region such as eu-west-1")
-    if endpoint is not None and not _is_endpoint(endpoint):
+    if endpoint is not None and not is_endpoint(endpoint):
         raise InputInvalidError(f"{what} endpoint", endpoint, "a URL such as http://localhost:8000")
     return DynamoStore(table, region=region, endpoint=endpoint, call_timeout=call_timeout)
 
 
-def _is_endpoint(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0 and parts.path in ("", "/")
+def _options(query: str) -> dict[str, str] | None:
+    """The options `name=value`, each once, of `a=b&c=d`; None if that is not what it is."""
+    pairs = [part.partition("=") for part in query.split("&")] if query else []
+    options = {_decoded(name): _decoded(value) for name, _, value in pairs}
+    return options if all(equals for _, equals, _ in pairs) and len(options) == len(pairs) else None
+
+
+def _decoded(text: str) -> str:
+    """The text with every `%20` as what it stands for."""
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote  # noqa: PLC0415  # takes as long to load as asking DynamoDB once
+
+    return unquote(text)

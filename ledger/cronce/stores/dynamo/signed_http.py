@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
-from cronce.http import HttpConnection, Response, connect, parse_date
+from cronce.http import HttpConnection, Response, connect, is_endpoint, parse_date, parse_url
 from cronce.stores.dynamo.credentials import CredentialsSource, plain_source
 from cronce.stores.dynamo.sigv4 import signed
 from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
@@ -50,7 +49,7 @@ class SignedHttp:
             call_timeout: The longest that a call may take, a third of it to connect.
         """
         self._endpoint = endpoint
-        self._url = urlsplit(endpoint)
+        self._url = parse_url(endpoint)
         self._region = region
         self._credentials = credentials
         self._call_timeout = call_timeout
@@ -67,7 +66,7 @@ class SignedHttp:
         endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_DYNAMODB") or environ.get("AWS_ENDPOINT_URL")
         if endpoint is None and region is not None and _COMMERCIAL.fullmatch(region):
             endpoint = f"https://dynamodb.{region}.amazonaws.com"
-        if credentials is None or endpoint is None or region is None:
+        if credentials is None or endpoint is None or region is None or not is_endpoint(endpoint):
             return None
         return cls(endpoint, region=region, credentials=credentials, call_timeout=call_timeout)
 
@@ -138,9 +137,8 @@ class SignedHttp:
 
     def _connect(self) -> HttpConnection:
         seconds = self._call_timeout.total_seconds()
-        secure = self._url.scheme == "https"
-        host, port = self._url.hostname or "", self._url.port or (443 if secure else 80)
-        if secure:
+        host, port = self._url.host, self._url.port
+        if self._url.scheme == "https":
             from cronce.stores.dynamo.tls import connect_tls  # noqa: PLC0415  # loads OpenSSL
 
             connection: socket.socket = connect_tls(host, port, timeout=seconds / 3)

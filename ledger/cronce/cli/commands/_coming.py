@@ -1,0 +1,133 @@
+"""`cronce next`: when a job or an expression is due, and what a change of the clocks does to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from cronce.cli.commands._group import check_ticks_are_known, launcher_for
+from cronce.cli.ticks import is_expression, moment_of
+from cronce.cli.wording import visible
+from cronce.environment import LEDGER
+from cronce.errors import InputInvalidError, InputMissingError
+from cronce.schedule import Kind, Preview, Schedule, parse
+from cronce.ticker.every import Every
+from cronce.values import value_class
+
+
+def show_next(
+    what: str,
+    *,
+    timezone: str | None,
+    since: str | None,
+    count: int,
+    config: str | None,
+    as_document: bool,
+    group: str | None,
+    url: str | None,
+) -> None:
+    """Print the coming ticks."""
+    if is_expression(what):
+        if config is not None:
+            raise InputInvalidError("--config", config, "nothing with an EXPRESSION; it is for a JOB")
+        table = _of_expression(what, timezone or "UTC", since)
+    elif timezone is not None:
+        allowed = "nothing with a JOB, which has its own; it is for an EXPRESSION"
+        raise InputInvalidError("--timezone", timezone, allowed)
+    else:
+        table = _of_clock(what, config) if config is not None else _of_job(what, url, group)
+    start = table.start or (moment_of(since, table.timezone, what="--from") if since else datetime.now(UTC))
+    ticks = [tick for tick in _preview(table.ticks, start, count) if table.end is None or tick.utc < table.end]
+    if as_document:
+        from cronce.cli.documents import as_json, tick_document  # noqa: PLC0415
+
+        click.echo(as_json([tick_document(tick) for tick in ticks]))
+        if table.remark:
+            click.echo(f"cronce: {visible(what)}: {table.remark}", err=True)
+        return
+    from cronce.cli.render import PlainConsole  # noqa: PLC0415  # rich
+    from cronce.cli.tick_tables import ticks_table  # noqa: PLC0415
+
+    console = PlainConsole()
+    console.say(f"{visible(table.name)}{table.ticks.describe()}")
+    if table.remark:
+        console.say(f"{table.remark[0].upper()}{table.remark[1:]}.")
+    if ticks:
+        console.print(ticks_table(ticks, zone=table.timezone, now=None if since else datetime.now(UTC)))
+    if not ticks:
+        console.say("Never again." if since is None else f"Never from {start:%Y-%m-%d %H:%M:%S} UTC on.")
+    elif len(ticks) < count:
+        console.say("After that, never again.")
+
+
+@value_class(kw_only=True)
+class _Timetable:
+    """When something is due, as it was found.
+
+    Attributes:
+        start: From where on to look, if that was settled on the way.
+        name: What to call it, with what separates it from its words; empty for an expression.
+        end: From this on it is not due any more; None for no end.
+        remark: What keeps the ticks from being runs; empty if nothing.
+    """
+
+    ticks: Schedule | Every
+    start: datetime | None = None
+    name: str = ""
+    end: datetime | None = None
+    remark: str = ""
+
+    @property
+    def timezone(self) -> str:
+        """The zone that it is read in."""
+        return self.ticks.timezone if isinstance(self.ticks, Schedule) else "UTC"
+
+
+def _preview(ticks: Schedule | Every, start: datetime, count: int) -> list[Preview]:
+    if isinstance(ticks, Schedule):
+        return ticks.preview(start, count)
+    first = ticks.next(start - timedelta(microseconds=1))
+    return [Preview(utc=at, local=at) for at in (first + number * ticks.interval for number in range(count))]
+
+
+def _of_expression(text: str, timezone: str, since: str | None) -> _Timetable:
+    schedule = parse(text, timezone=timezone)
+    if schedule.kind is not Kind.RATE:
+        return _Timetable(ticks=schedule)
+    start = datetime.now(UTC) if since is None else moment_of(since, timezone, what="--from")
+    start = start.replace(microsecond=0)
+    return _Timetable(ticks=parse(text, timezone=timezone, start=start), start=start)
+
+
+def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
+    if not url and not group:
+        raise InputMissingError(
+            f"the schedule of the job {job}",
+            f"give --ledger or set {LEDGER}, or give --schedule-group, or --config of a clock;"
+            " an EXPRESSION has spaces or brackets, such as '0 6 * * *'",
+        )
+    definition = launcher_for(url, group).find(job)
+    check_ticks_are_known(definition)
+    remarks = [
+        "" if definition.enabled else "its schedule is disabled, so none of these is delivered",
+        "the job is suspended, so each of these is skipped" if definition.policy.suspend else "",
+    ]
+    return _Timetable(
+        ticks=definition.schedule, name=f"{job}: ", end=definition.end, remark="; ".join(filter(None, remarks))
+    )
+
+
+def _of_clock(job: str, config: str) -> _Timetable:
+    from cronce.ticker.config import config_from_toml  # noqa: PLC0415  # only what is used is loaded
+
+    try:
+        text = Path(config).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise InputInvalidError("--config", config, f"a readable TOML file ({cause})") from None
+    jobs = {each.name: each for each in config_from_toml(text, what=config)}
+    if job not in jobs:
+        raise InputInvalidError("JOB", job, f"a job of {config}: {', '.join(jobs)}")
+    return _Timetable(ticks=jobs[job].timetable, name=f"{job}: ")

@@ -1,0 +1,57 @@
+"""Commands with a parser and a help of their own, which `cronce.cli.main` starts without click."""
+
+from __future__ import annotations
+
+import click
+
+
+class HandedOver(click.Command):
+    """A command that takes its arguments as they are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave them alone."""
+        ctx.params["arguments"] = args
+        return []
+
+
+@click.command("exec", cls=HandedOver, short_help="Run a command if this process is the one to run it.")
+def exec_(*, arguments: list[str]) -> int:
+    """See `cronce.cli.exec_command`."""
+    from cronce.cli.exec_command import main as command  # noqa: PLC0415  # only what is used is loaded
+    from cronce.signals import SignalQueue  # noqa: PLC0415
+
+    return command(arguments, SignalQueue())
+
+
+@click.command("checkpoint", cls=HandedOver, short_help="Store a cursor from inside 'cronce exec'.")
+def checkpoint(*, arguments: list[str]) -> int:
+    """See `cronce.checkpoints`."""
+    from cronce.checkpoints import main as command  # noqa: PLC0415
+
+    return command(arguments)
+
+
+@click.command("clock", cls=HandedOver, short_help="Be the clock: set each job's work going when it is due.")
+def clock(*, arguments: list[str]) -> int:
+    """See `cronce.cli.clock_command`."""
+    from cronce.cli.clock_command import main as command  # noqa: PLC0415
+    from cronce.signals import SignalQueue  # noqa: PLC0415
+
+    return command(arguments, SignalQueue())
+
+
+@click.command("pin", cls=HandedOver, short_help="Run a command only while this process is the leader.")
+def pin(*, arguments: list[str]) -> int:
+    """See `cronce.cli.pin_command`."""
+    from cronce.cli.pin_command import main as command  # noqa: PLC0415
+    from cronce.signals import SignalQueue  # noqa: PLC0415
+
+    return command(arguments, SignalQueue())
+
+
+@click.command("health", cls=HandedOver, short_help="Ask a clock or a pinned command on this host how it is.")
+def health(*, arguments: list[str]) -> int:
+    """See `cronce.cli.health_command`."""
+    from cronce.cli.health_command import main as command  # noqa: PLC0415
+
+    return command(arguments)

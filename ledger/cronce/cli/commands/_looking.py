@@ -1,0 +1,157 @@
+"""`cronce runs` and `cronce show`: what ran, why something did not, and what to do about it."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import click
+
+from cronce.cli.advice import advise, deserves_a_look, may_be_run_again
+from cronce.cli.commands._group import commands_for, complain, json_option, ledger_option, opened
+from cronce.cli.wording import visible
+from cronce.errors import InputInvalidError, RecordUnreadableError
+from cronce.ledger import Ledger
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Status
+
+_MOST_A_PAGE = 1000
+
+_MOST_READ = 10_000
+"""So many runs `--status` looks through before it says how to go on."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  cronce runs daily-digest
+  cronce runs daily-digest --status FAILED --status MISSED
+  cronce runs daily-digest --json | jq -r '.runs[] | .period + " " + .status'
+
+The JSON document is {"job", "runs", "before"}: the runs newest first, each
+with the attributes of the table, and for --before what leads to the next
+page (null on the last)."""
+)
+@click.argument("job")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1, _MOST_A_PAGE), default=20, show_default=True, help="At most N runs."
+)
+@click.option("--before", metavar="PERIOD", help="Only periods before this one.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([status.value for status in Status], case_sensitive=False),
+    help="Only runs in this state; may be repeated.",
+)
+@json_option
+@ledger_option
+@click.pass_context
+def runs(
+    ctx: click.Context,
+    *,
+    job: str,
+    limit: int,
+    before: str | None,
+    statuses: tuple[str, ...],
+    as_document: bool,
+    url: str | None,
+) -> None:
+    """List the runs of JOB, newest period first."""
+    with opened(url) as ledger:
+        found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
+    if as_document:
+        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+
+        document = {"job": job, "runs": [run_document(run) for run in found], "before": following}
+        click.echo(as_json(document))
+        return
+    from cronce.cli.render import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
+
+    console, now = PlainConsole(), datetime.now(UTC)
+    if found:
+        console.print(runs_table(found, now=now, wide=is_wide(console)))
+    else:
+        matching = f" that are {' or '.join(statuses)}" if statuses else ""
+        earlier = f" before {before}" if before else ""
+        console.out(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.")
+    if following is not None:
+        console.out(f"Earlier ones: --before {shlex.quote(visible(following))}")
+    if odd := next((run for run in found if deserves_a_look(run, now)), None):
+        commands = commands_for(ctx, job, odd.period)
+        console.out(f"Why {visible(odd.period)} stands so, and what to do:")
+        console.print_command(commands.show())
+        if may_be_run_again(odd, now):
+            console.out("To run it again now:")
+            console.print_command(commands.run_again())
+
+
+def _find(
+    ledger: Ledger, job: str, *, limit: int, before: str | None, statuses: tuple[str, ...]
+) -> tuple[list[RunRecord], str | None]:
+    """The first runs in one of the states, and the period before which to go on."""
+    found: list[RunRecord] = []
+    read = 0
+    every = len(statuses) == len(Status)
+    while True:
+        page = ledger.page(job, limit=limit if every else _MOST_A_PAGE, before=before)
+        for run in page.runs:
+            if run.status in statuses:
+                found.append(run)
+                if len(found) == limit:
+                    return found, run.period if page.before or run is not page.runs[-1] else None
+        read += len(page.runs)
+        before = page.before
+        if before is None or read >= _MOST_READ:
+            return found, before
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  cronce show daily-digest 2026-11-29
+  cronce show daily-digest 2026-11-29T06:00:00Z --json
+
+The JSON document is the run: every attribute of the table under its own name,
+null where it has none, times in ISO 8601 UTC. result and checkpoint are JSON
+texts, as the table has them."""
+)
+@click.argument("job")
+@click.argument("period")
+@json_option
+@ledger_option
+@click.pass_context
+def show(ctx: click.Context, *, job: str, period: str, as_document: bool, url: str | None) -> int:
+    """Show all about one run, and what to do next.
+
+    Its attempts, its owner and lease, what blocked or failed it, and the exact command that the
+    state calls for.
+    """
+    with opened(url) as ledger:
+        run = ledger.run(job, period)
+        blocker = _blocker_of(run, ledger) if run else None
+    if run is None:
+        hint = f"'cronce runs {visible(job)}' lists those there are."
+        return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
+    if as_document:
+        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+
+        click.echo(as_json(run_document(run)))
+        return 0
+    from cronce.cli.render import PlainConsole, run_page  # noqa: PLC0415  # rich
+
+    now = datetime.now(UTC)
+    advice = advise(run, now, commands_for(ctx, run.job, run.period))
+    console = PlainConsole()
+    for part in (*run_page(run, advice, now=now, blocker=blocker), ""):
+        console.print(part)
+    console.print_advice(advice)
+    return 0
+
+
+def _blocker_of(run: RunRecord, ledger: Ledger) -> RunRecord | None:
+    """The run that was in the way, if it can be found: somebody else may have written its name."""
+    with suppress(InputInvalidError, RecordUnreadableError):
+        return ledger.run(run.job, run.blocked_by) if run.blocked_by else None
+    return None

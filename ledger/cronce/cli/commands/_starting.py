@@ -1,0 +1,149 @@
+"""`cronce rerun`: start the task of one period again, as its schedule would."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import click
+
+from cronce.cli import exit_codes
+from cronce.cli.advice import Commands
+from cronce.cli.commands._group import (
+    complain,
+    launcher_for,
+    opened,
+)
+from cronce.cli.following import StartedAttempt
+from cronce.cli.starter import Starter
+from cronce.cli.starting import Refuse, Start
+from cronce.cli.ticks import check_is_due
+from cronce.cli.wording import short_owner, visible
+from cronce.names import checked_period
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Trigger
+from cronce.values import replace
+
+PAUSE = 2.0
+"""Seconds between two looks at a run; a look costs the ledger one read."""
+
+
+def start_again(
+    commands: Commands,
+    *,
+    actor: str,
+    reason: str | None,
+    force: bool,
+    follow: bool,
+    unscheduled: bool,
+    as_document: bool,
+    group: str | None,
+    url: str | None,
+) -> int:
+    """Start the task of that run, and follow it; the exit code."""
+    job, period = commands.job, checked_period(commands.period, what="PERIOD")
+    commands = replace(commands, period=period)
+    with opened(url) as ledger:
+        launcher = launcher_for(url, group)
+        definition = launcher.find(job)
+        starter = Starter(
+            ledger,
+            launcher,
+            definition,
+            commands,
+            trigger=Trigger.MANUAL,
+            actor=actor,
+            reason=reason,
+            force=force,
+        )
+        run, verdict = starter.may_start(period)
+        if run is None and not unscheduled and definition.ticks_are_known:
+            check_is_due(definition.schedule, period, now=datetime.now(UTC))
+        report = _Report(job, period, as_document=as_document)
+        if isinstance(verdict, Refuse):
+            return report.not_started(verdict.reason, verdict.why, run)
+        started = starter.start(period, run, verdict)
+        if isinstance(started, str):
+            return report.not_started("NOT_LAUNCHED", started, run)
+        report.started(started, verdict, commands, follow=follow)
+        if not follow:
+            return report.ended(started)
+        return _follow(started, report, commands)
+
+
+def _follow(started: StartedAttempt, report: _Report, commands: Commands) -> int:
+    try:
+        with report.waiting() as news:
+            while started.look(datetime.now(UTC)) is None:
+                news(started)
+                time.sleep(PAUSE)
+    except KeyboardInterrupt:
+        complain(f"not followed any more; its task goes on. Look at it: {commands.show()}")
+        raise
+    return report.ended(started)
+
+
+class _Report:
+    """Tells what happens: to a person, or as one document at the end."""
+
+    def __init__(self, job: str, period: str, *, as_document: bool) -> None:
+        from cronce.cli.render import PlainConsole  # noqa: PLC0415  # rich
+
+        self._console = PlainConsole(sys.stderr if as_document else None)
+        self._document: dict[str, object] | None = {"job": job, "period": period} if as_document else None
+        self._name = f"{visible(job)} {visible(period)}"
+
+    def not_started(self, reason: str, why: str, run: RunRecord | None) -> int:
+        """Nothing was started, for that reason."""
+        self._print_document(started=False, attempt=None, task=None, reason=reason, run=run)
+        return complain(f"{self._name} is not started: {why}")
+
+    def started(self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool) -> None:
+        """The task was started."""
+        task = short_owner(started.task or "")
+        self._console.say(f"Started {self._name}: attempt {started.attempt}, {task}.")
+        if start.remark:
+            self._console.say(visible(start.remark))
+        if not follow:
+            self._console.say("It takes the run when its container is up. To look at it:")
+            self._console.print_command(commands.show())
+
+    @contextmanager
+    def waiting(self) -> Iterator[Callable[[StartedAttempt], None]]:
+        """While the block lasts, what is waited for is shown; call the function with each look."""
+        told: list[bool] = []
+
+        def news(started: StartedAttempt) -> None:
+            if started.claimed and not told:
+                told.append(True)
+                owner = short_owner(started.run.owner) if started.run else ""
+                self._console.say(f"At work: attempt {started.attempt} by {owner}.")
+                status.update("waiting for its end")
+
+        with self._console.status("waiting for its container") as status:
+            yield news
+
+    def ended(self, started: StartedAttempt) -> int:
+        """The command is over; the exit code."""
+        outcome = started.outcome
+        self._print_document(
+            started=True,
+            attempt=started.attempt,
+            task=started.task,
+            reason=None if outcome is None or outcome.ok else outcome.text,
+            run=started.run,
+        )
+        if outcome is None:
+            return 0
+        self._console.say(f"{self._name} {visible(outcome.text)}")
+        return 0 if outcome.ok else exit_codes.PROBLEM
+
+    def _print_document(self, *, run: RunRecord | None, **fields: object) -> None:
+        if self._document is None:
+            return
+        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+
+        click.echo(as_json(self._document | fields | {"run": run and run_document(run)}))

@@ -1,0 +1,80 @@
+"""`cronce release` and `cronce init`: what a person changes in the ledger itself."""
+
+from __future__ import annotations
+
+import click
+
+from cronce.cli.advice import Commands
+from cronce.cli.commands._group import commands_for, complain, ledger_option, opened, operator
+from cronce.cli.wording import visible
+from cronce.protocol.observing import NotReleased
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Status
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  cronce release daily-digest 2026-11-29 --reason "checked: half was sent"
+  cronce release daily-digest 2026-11-29 --force --reason "host unplugged"
+
+Exit code 1 if the run is not one to release; the message says what to do."""
+)
+@click.argument("job")
+@click.argument("period")
+@click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
+@click.option("--force", is_flag=True, help="Take it from an owner that is still alive.")
+@click.option("--actor", metavar="NAME", help="Who releases it; recorded. [default: you, as user@host]")
+@ledger_option
+@click.pass_context
+def release(
+    ctx: click.Context,
+    *,
+    job: str,
+    period: str,
+    reason: str | None,
+    force: bool,
+    actor: str | None,
+    url: str | None,
+) -> int:
+    """Free a held, lost or stuck run for its next attempt."""
+    with opened(url) as ledger:
+        was = ledger.run(job, period)
+        released = ledger.release(job, period, actor=actor or operator(), note=reason, force=force)
+    commands = commands_for(ctx, job, period)
+    name = f"{visible(job)} {visible(period)}"
+    if isinstance(released, NotReleased):
+        return complain(f"{name} is not released: {_why_not(released, was, commands)}")
+    click.echo(f"Released {name}: attempt {released.attempt} of {visible(released.owner)} is over.")
+    if was and was.status is Status.RUNNING and force:
+        click.echo("If that owner still lives it stops at its next heartbeat, a quarter of its lease from now at most.")
+    click.echo(f"The next start begins attempt {released.attempt + 1}. To start it now:")
+    click.echo(f"  {visible(commands.run_again())}")
+    return 0
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  cronce init --ledger sqlite:///runs.db
+  cronce init --ledger 'dynamodb://runs?region=eu-west-1'"""
+)
+@ledger_option
+def init(*, url: str | None) -> None:
+    """Create the ledger's table or file, unless it stands already."""
+    with opened(url) as ledger:
+        made = ledger.create()
+    click.echo(f"{'Made' if made else 'Stood already'}: {visible(ledger.where)}")
+
+
+def _why_not(reason: NotReleased, run: RunRecord | None, commands: Commands) -> str:
+    match reason:
+        case NotReleased.NO_SUCH_RUN:
+            return "there is no such run."
+        case NotReleased.STILL_RUNNING:
+            owner = f" ({visible(run.owner)})" if run else ""
+            take = visible(commands.release(force=True))
+            return f"its owner{owner} is alive. Stop that one; or take the run from it: {take}"
+        case NotReleased.NOT_HELD:
+            status = f" ({run.status})" if run else ""
+            return f"it is not held{status}. What can be done: {visible(commands.show())}"

@@ -1,0 +1,152 @@
+"""An attempt that was started, one look at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from cronce.cli.following import Outcome, StartedAttempt, outcome_of
+from cronce.errors import LedgerUnavailableError
+from cronce.launch import LaunchUnavailableError
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Reason, Status
+from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
+
+FAILED_BEFORE = run(status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3, version=2)
+
+
+class Scripted:
+    """Ledger and ECS that answer as they are told."""
+
+    def __init__(self, *runs: RunRecord | Exception | None, stopped: str | Exception | None = None) -> None:
+        self._runs = list(runs)
+        self._stopped = stopped
+        self.questions = 0
+
+    def run(self, _job: str, _period: str) -> RunRecord | None:
+        """The next answer; the last one stays."""
+        answer = self._runs.pop(0) if len(self._runs) > 1 else self._runs[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def stop_reason(self, _task_arn: str) -> str | None:
+        """Always the same."""
+        self.questions += 1
+        if isinstance(self._stopped, Exception):
+            raise self._stopped
+        return self._stopped
+
+
+def looks(
+    world: Scripted, count: int, *, before: RunRecord | None = None, task: str | None = "task"
+) -> list[Outcome | None]:
+    """What that many looks at attempt 2, or at 1 of a new run, find."""
+    attempt = (before.attempt if before else 0) + 1
+    started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=attempt, before=before, task=task)
+    return [started.look(T0) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        (None, None),
+        (FAILED_BEFORE, None),
+        (run(attempt=2), None),
+        (run(attempt=2, status=Status.SUCCEEDED), Outcome(ok=True, text="SUCCEEDED, took 0.0s")),
+        (run(attempt=3, status=Status.SUCCEEDED), Outcome(ok=True, text="SUCCEEDED, took 0.0s")),
+        (
+            run(attempt=2, status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3),
+            Outcome(ok=False, text="FAILED: exit code 3, took 0.0s"),
+        ),
+        (
+            run(attempt=2, status=Status.FAILED, reason=Reason.ERROR, error="no\nway"),
+            Outcome(ok=False, text="FAILED: error, no ..., took 0.0s"),
+        ),
+        (
+            run(attempt=2, status=Status.SKIPPED, reason=Reason.OVERLAP, blocked_by="2026-11-28"),
+            Outcome(ok=False, text="SKIPPED: overlap with 2026-11-28"),
+        ),
+        (
+            run(attempt=1, version=3, status=Status.FAILED, reason="launch_failed: no capacity"),
+            Outcome(ok=False, text="FAILED: launch_failed: no capacity, took 0.0s"),
+        ),
+        # The watchdog tidies up what stood before, while the task still comes up.
+        (run(attempt=1, version=3, status=Status.FAILED, reason=Reason.LEASE_LOST), None),
+    ],
+)
+def test_only_the_started_attempt_or_a_later_one_is_the_outcome(
+    standing: RunRecord | None, expected: Outcome | None
+) -> None:
+    """What stood before is not news."""
+    assert outcome_of(standing, attempt=2, before=FAILED_BEFORE, now=T0) == expected
+
+
+def test_an_owner_that_falls_silent_is_an_outcome() -> None:
+    """When its lease is over, and not before."""
+    claimed = run(attempt=2)
+    assert outcome_of(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT) is None
+    lost = outcome_of(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT + TICK)
+    assert lost is not None
+    assert not lost.ok
+
+
+def test_a_missed_mark_of_the_watchdog_is_not_the_end_of_a_task_that_comes_up() -> None:
+    """The row of a tick that nobody delivered may be written while the person's task is starting."""
+    missed = run(attempt=0, status=Status.MISSED, reason=Reason.NEVER_DELIVERED)
+    assert outcome_of(missed, attempt=1, before=None, now=T0) is None
+
+
+def test_a_task_that_stops_before_it_claims_is_found() -> None:
+    """It leaves the row as it was, so ECS is asked; the recorder gets a few looks to say it better."""
+    world = Scripted(FAILED_BEFORE, stopped="CannotPullContainerError")
+    found = looks(world, 10, before=FAILED_BEFORE)
+    assert found[:7] == [None] * 7
+    assert found[7] == Outcome(ok=False, text="not run: its task stopped before it claimed: CannotPullContainerError")
+    assert world.questions == 1
+
+
+def test_a_task_that_claimed_is_not_asked_for() -> None:
+    """The ledger has it from then on."""
+    world = Scripted(run(attempt=1), stopped="Essential container in task exited")
+    assert looks(world, 20) == [None] * 20
+    assert world.questions == 0
+
+
+def test_a_task_that_claims_and_ends_between_two_looks_is_a_success() -> None:
+    """Although ECS says by then that it stopped."""
+    world = Scripted(None, None, None, None, None, run(status=Status.SUCCEEDED), stopped="exited")
+    assert looks(world, 6)[-1] == Outcome(ok=True, text="SUCCEEDED, took 0.0s")
+
+
+def test_an_attempt_of_somebody_else_has_no_task_to_ask_for() -> None:
+    """Only its row tells."""
+    world = Scripted(run(), stopped="exited")
+    looks(world, 20, task=None)
+    assert world.questions == 0
+
+
+def test_a_short_outage_is_sat_out() -> None:
+    """The task works on, so there is no reason to give up at once."""
+    away = LedgerUnavailableError("table runs", "throttled", transient=True)
+    world = Scripted(
+        *[away] * 29, run(status=Status.SUCCEEDED), stopped=LaunchUnavailableError("DescribeTasks", "busy")
+    )
+    assert looks(world, 30)[-1] == Outcome(ok=True, text="SUCCEEDED, took 0.0s")
+
+
+@pytest.mark.parametrize(("transient", "survived"), [(True, 29), (False, 0)])
+def test_an_outage_that_lasts_is_told(*, transient: bool, survived: int) -> None:
+    """And one that does not pass by itself, at once."""
+    world = Scripted(LedgerUnavailableError("table runs", "gone", transient=transient))
+    started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=1, before=None, task="task")
+    for _ in range(survived):
+        assert started.look(T0) is None
+    with pytest.raises(LedgerUnavailableError):
+        started.look(T0)
+
+
+def test_ecs_that_does_not_answer_is_no_outcome() -> None:
+    """It is asked again later."""
+    world = Scripted(None, stopped=LaunchUnavailableError("DescribeTasks", "busy"))
+    assert looks(world, 20) == [None] * 20
+    assert world.questions == 4

@@ -1,0 +1,173 @@
+"""May a person start this run now: the claim's answer, before a task is started for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from cronce.cli.advice import Commands
+from cronce.cli.starting import Refuse, Standing, Start, may_start, standing_of
+from cronce.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.protocol.claiming import Begin, decide
+from cronce.protocol.records import RunRecord
+from cronce.protocol.states import Reason, Status, Trigger
+from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run
+
+COMMANDS = Commands(JOB, PERIOD, has_schedules=True)
+OTHER = "2026-11-28"
+
+
+def asked(
+    standing: RunRecord | None = None,
+    holder: RunRecord | None = None,
+    *,
+    policy: Policy | None = None,
+    force: bool = False,
+    at: object = T0,
+) -> Start | Refuse:
+    """The answer to a person who asks at T0."""
+    return may_start(
+        standing,
+        holder,
+        policy=policy or Policy(),
+        scheduled_at=T0,
+        force=force,
+        now=at,  # type: ignore[arg-type]
+        commands=COMMANDS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("standing", "attempt"),
+    [
+        (None, 1),
+        (run(status=Status.FAILED, reason=Reason.EXIT_CODE, failures=9), 2),
+        (run(status=Status.FAILED, reason=Reason.REPLACED), 2),
+        (run(status=Status.FAILED, reason=Reason.LEASE_LOST), 2),
+        (run(status=Status.FAILED, reason=Reason.LAUNCH_FAILED, attempt=0), 1),
+        (run(status=Status.SKIPPED, reason=Reason.OVERLAP, attempt=3), 4),
+        (run(status=Status.MISSED, reason=Reason.TOO_LATE, attempt=0), 1),
+    ],
+)
+def test_what_was_not_done_may_be_started(standing: RunRecord | None, attempt: int) -> None:
+    """Whatever the limits for machines are; nothing has to be forced."""
+    policy = Policy(starting_deadline=timedelta(seconds=1), suspend=True)
+    assert asked(standing, policy=policy, at=T0 + timedelta(days=1)) == Start(attempt=attempt)
+
+
+def test_a_success_is_repeated_by_force_alone() -> None:
+    """And the answer without it has the command with it."""
+    done = run(status=Status.SUCCEEDED)
+    refused = asked(done)
+    assert isinstance(refused, Refuse)
+    assert (refused.reason, refused.in_the_way) == ("ALREADY_SUCCEEDED", None)
+    assert f"cronce rerun --force --reason WHY {JOB} {PERIOD}" in refused.why
+    assert asked(done, force=True) == Start(attempt=2, forced=True)
+
+
+def test_force_is_only_handed_on_where_it_is_needed() -> None:
+    """Else a success that comes between the look and the start would be repeated."""
+    assert asked(run(status=Status.FAILED, reason=Reason.EXIT_CODE), force=True) == Start(attempt=2, forced=False)
+    assert asked(None, force=True) == Start(attempt=1, forced=False)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_living_owner_is_never_disturbed(*, force: bool) -> None:
+    """The answer says who it is, and is the run to wait for; just after the lease it is free."""
+    refused = asked(run(owner="host:7"), force=force, at=LEASE_IS_OVER_AT)
+    assert isinstance(refused, Refuse)
+    assert (refused.reason, refused.in_the_way) == ("RUNNING_ELSEWHERE", run(owner="host:7"))
+    assert "attempt 1 by host:7" in refused.why
+    assert asked(run(), at=LEASE_IS_OVER_AT + TICK) == Start(attempt=2)
+
+
+def test_a_held_run_waits_for_a_release_or_a_reason() -> None:
+    """Under HOLD after a crash; without a lease nothing but a release helps."""
+    held = run(status=Status.FAILED, reason=Reason.LEASE_LOST)
+    hold = Policy(on_lost=OnLost.HOLD)
+    refused = asked(held, policy=hold)
+    assert isinstance(refused, Refuse)
+    assert (refused.reason, refused.in_the_way) == ("HELD", None)
+    assert "cronce release --reason WHY" in refused.why
+    assert asked(held, policy=hold, force=True) == Start(attempt=2, forced=True)
+    foreign = asked(run(lease_until=None), force=True)
+    assert isinstance(foreign, Refuse)
+    assert (foreign.reason, foreign.in_the_way) == ("HELD", None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused", "remark"),
+    [
+        (ConcurrencyPolicy.FORBID, True, ""),
+        (ConcurrencyPolicy.ALLOW, False, ""),
+        (ConcurrencyPolicy.WAIT, False, "It will wait for 2026-11-28"),
+        (ConcurrencyPolicy.REPLACE, False, "It will stop 2026-11-28"),
+    ],
+)
+def test_another_run_at_work_counts_as_the_policy_says(
+    policy: ConcurrencyPolicy, remark: str, *, refused: bool
+) -> None:
+    """As the slot would: a task that is started only to be skipped helps nobody."""
+    at_work = run(period=OTHER, scheduled_at=T0 - timedelta(days=1))
+    answer = asked(None, at_work, policy=Policy(concurrency_policy=policy))
+    if refused:
+        assert isinstance(answer, Refuse)
+        assert (answer.reason, answer.in_the_way) == ("OVERLAPPING", at_work)
+        assert "2026-11-28, attempt 1 by other" in answer.why
+    else:
+        assert isinstance(answer, Start)
+        assert answer.remark.startswith(remark)
+        assert bool(answer.remark) == bool(remark)
+
+
+def test_a_later_run_is_not_replaced_by_an_earlier_one() -> None:
+    """As in the protocol: REPLACE then stands back."""
+    later = run(period="2026-11-30", scheduled_at=T0 + timedelta(days=1))
+    assert isinstance(asked(None, later, policy=Policy(concurrency_policy=ConcurrencyPolicy.REPLACE)), Refuse)
+
+
+def test_a_dead_holder_is_in_nobodys_way() -> None:
+    """Its slot is taken over; just before that it counts."""
+    dead = run(period=OTHER)
+    assert isinstance(asked(None, dead, at=LEASE_IS_OVER_AT), Refuse)
+    assert asked(None, dead, at=LEASE_IS_OVER_AT + TICK) == Start(attempt=1)
+
+
+def test_nobody_waits_for_a_holder_without_a_lease() -> None:
+    """It may stand so for ever."""
+    refused = asked(None, run(period=OTHER, lease_until=None))
+    assert isinstance(refused, Refuse)
+    assert refused.in_the_way is None
+
+
+@pytest.mark.parametrize("status", list(Status))
+@pytest.mark.parametrize("reason", [None, Reason.LEASE_LOST, Reason.REPLACED, Reason.INTERRUPTED, Reason.LAUNCH_FAILED])
+@pytest.mark.parametrize("on_lost", list(OnLost))
+def test_the_answer_is_the_one_that_the_task_would_get(status: Status, reason: str | None, on_lost: OnLost) -> None:
+    """Over every state: started exactly where the claim begins an attempt."""
+    standing = run(status=status, reason=reason)
+    policy = Policy(on_lost=on_lost)
+    claimed = decide(request(policy=policy, trigger=Trigger.MANUAL), standing, T0)
+    assert isinstance(asked(standing, policy=policy), Start) == isinstance(claimed, Begin)
+
+
+@pytest.mark.parametrize(
+    ("standing", "on_lost", "expected"),
+    [
+        (None, OnLost.RETRY, Standing.MISSING),
+        (run(status=Status.SUCCEEDED), OnLost.RETRY, Standing.DONE),
+        (run(lease_until=T0), OnLost.RETRY, Standing.RUNNING),
+        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.RETRY, Standing.LOST),
+        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.HOLD, Standing.HELD),
+        (run(lease_until=None), OnLost.RETRY, Standing.HELD),
+        (run(status=Status.FAILED, reason=Reason.EXIT_CODE), OnLost.HOLD, Standing.FAILED),
+        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.RETRY, Standing.LOST),
+        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.HOLD, Standing.HELD),
+        (run(status=Status.SKIPPED, reason=Reason.OVERLAP), OnLost.RETRY, Standing.SKIPPED),
+        (run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED), OnLost.RETRY, Standing.MISSED),
+    ],
+)
+def test_a_period_stands_in_one_of_a_few_words(standing: RunRecord | None, on_lost: OnLost, expected: Standing) -> None:
+    """For the plan of a backfill."""
+    assert standing_of(standing, on_lost, T0) is expected

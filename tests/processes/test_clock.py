@@ -1,0 +1,333 @@
+"""`cronce clock` as real processes: several at once, deployed, frozen, cut off from the ledger.
+
+Ticks are counted from the outside: by the log that their command appends to.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import time
+from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.host import Host, until
+from tests.support.proxy import Mode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.host import Command
+    from tests.support.proxy import Proxy
+
+CLOCK = "clock"
+LOG = ["sh", "-c", 'echo "$CRONCE_JOB {period}" >>"$LOG"']
+
+
+def jobs(**each: Any) -> dict[str, str]:  # noqa: ANN401  # settings of several types
+    """The environment of a clock with these jobs; what a job does not say is a tick a second, logged."""
+    default = {"every": "1s", "target": {"command": LOG}}
+    return {"CRONCE_CLOCK": json.dumps({"jobs": {name: default | settings for name, settings in each.items()}})}
+
+
+def start(host: Host, *options: str, lease: str = "5s", **each: Any) -> Command:  # noqa: ANN401  # as `jobs`
+    """Start a clock."""
+    which = ("--ledger", host.url, "--job", CLOCK, "--lease", lease)
+    return host.start("cronce", "clock", *which, *options, env=jobs(**each))
+
+
+def leads(clock: Command) -> bool:
+    """True once it has led."""
+    return any(event["event"] == "leading" for event in clock.events)
+
+
+def await_more(host: Host, count: int) -> None:
+    """Wait until so many more lines have come."""
+    so_far = len(host.logged)
+    until(lambda: len(host.logged) >= so_far + count, f"{count} more ticks")
+
+
+def ticks_of(host: Host, job: str) -> list[datetime]:
+    """The ticks of a job that its command wrote down, in their order."""
+    periods = [line.split()[1] for line in host.logged if line.split()[0] == job]
+    return [datetime.fromisoformat(period) for period in periods]
+
+
+def expect_each_once(ticks: list[datetime], every: timedelta = timedelta(seconds=1)) -> None:
+    """Between the first and the last none is lost, and none comes twice."""
+    assert [tick for tick, count in Counter(ticks).items() if count > 1] == []
+    gaps = [(before, after) for before, after in pairwise(sorted(ticks)) if after - before != every]
+    assert gaps == []
+
+
+def test_one_dispatches_and_the_others_stand_by(host: Host) -> None:
+    """SIGTERM hands over in about a second; no tick is lost, none comes twice; exit 0."""
+    clocks = [start(host, beat={}) for _ in range(3)]
+    until(lambda: any(leads(clock) for clock in clocks), "a leader")
+    until(lambda: len(host.logged) >= 3, "three ticks")
+    for _ in range(2):
+        (leader,) = [clock for clock in clocks if leads(clock)]
+        clocks.remove(leader)
+        leader.send(signal.SIGTERM)
+        assert leader.wait() == 0
+        assert leader.event("released")["attempt"] >= 1
+        until(lambda: any(leads(clock) for clock in clocks), "the next leader")
+        await_more(host, 2)
+    (last,) = clocks
+    last.send(signal.SIGTERM)
+    assert last.wait() == 0
+    expect_each_once(ticks_of(host, "beat"))
+
+
+def test_a_rolling_deploy_every_few_seconds_loses_no_tick_and_doubles_none(host: Host) -> None:
+    """With an overlap, or with a gap, by turns."""
+    running = start(host, beat={}, other={"every": "2s"})
+    until(lambda: len(host.logged) >= 2, "the first ticks")
+    for n in range(4):
+        if n % 2:
+            running.send(signal.SIGTERM)
+            assert running.wait() == 0
+            following = start(host, beat={}, other={"every": "2s"})
+        else:
+            following = start(host, beat={}, other={"every": "2s"})
+            until(lambda: "standby" in following.err, "the new one standing by")  # noqa: B023  # called at once
+            running.send(signal.SIGTERM)
+        until(lambda: leads(following), "the new leader")  # noqa: B023  # called at once
+        await_more(host, 2)
+        running = following
+    running.send(signal.SIGTERM)
+    assert running.wait() == 0
+    expect_each_once(ticks_of(host, "beat"))
+    expect_each_once(ticks_of(host, "other"), timedelta(seconds=2))
+
+
+def test_two_clocks_that_both_believe_to_lead_dispatch_each_tick_once(host: Host, tmp_path: Path) -> None:
+    """Their lease is taken from them again and again: the dispatch rows decide."""
+    three: dict[str, Any] = {"a": {}, "b": {}, "c": {}}
+    clocks = [start(host, **three) for _ in range(2)]
+    until(lambda: len(host.logged) >= 3, "the first ticks")
+    with closing(sqlite3.connect(tmp_path / "runs.db", timeout=30, isolation_level=None)) as database:
+        until_time = time.monotonic() + 10
+        while time.monotonic() < until_time:
+            database.execute("DELETE FROM ledger WHERE job = ? AND key = 'run#leader'", (CLOCK,))
+            time.sleep(0.2)
+    until(lambda: all(leads(clock) for clock in clocks), "both having led")
+    for clock in clocks:
+        clock.send(signal.SIGTERM)
+        assert clock.wait() == 0
+    for name in three:
+        expect_each_once(ticks_of(host, name))
+
+
+def test_a_clock_whose_lease_was_taken_stops_within_a_tick(host: Host, tmp_path: Path) -> None:
+    """Somebody else stands in its row: not one tick more than the one that was on its way."""
+    clock = start(host, beat={}, lease="60s")
+    until(lambda: len(host.logged) >= 2, "two ticks")
+    with closing(sqlite3.connect(tmp_path / "runs.db", timeout=30, isolation_level=None)) as database:
+        (text,) = database.execute("SELECT item FROM ledger WHERE job = ? AND key = 'run#leader'", (CLOCK,)).fetchone()
+        row = json.loads(text) | {"token": "of somebody else", "owner": "somebody else", "version": 1000}
+        database.execute(
+            "UPDATE ledger SET item = ?, token = ?, version = ? WHERE job = ? AND key = 'run#leader'",
+            (json.dumps(row), row["token"], row["version"], CLOCK),
+        )
+    taken_at = datetime.now(UTC)
+    until(lambda: "standby" in clock.err, "standing by")
+    assert clock.event("lost")["attempt"] == 1
+    time.sleep(3)
+    assert max(ticks_of(host, "beat")) <= taken_at + timedelta(seconds=1)
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+
+
+def test_a_command_that_hangs_holds_up_no_other_and_turns_the_health_red(host: Host) -> None:
+    """It is killed when its time is over; nothing of it is left."""
+    hangs = {"target": {"command": ["sh", "-c", 'trap "" TERM; sleep 300; sleep 300']}, "timeout": "1s"}
+    clock = start(host, fine={}, hangs=hangs | {"every": "20s"})
+    until(lambda: any(event["event"] == "tick_retrying" for event in clock.events), "a try that timed out")
+    asked = host.start("cronce", "health", "--name", CLOCK)
+    assert asked.wait() == 1
+    assert "hangs" in asked.err + asked.out.decode()
+    before = len(ticks_of(host, "fine"))
+    until(lambda: len(ticks_of(host, "fine")) >= before + 3, "three more ticks of the other")
+    expect_each_once(ticks_of(host, "fine"))
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+    until(lambda: not host.living(), "the end of the command")
+
+
+def test_a_healthy_clock_and_its_standby_are_green(host: Host) -> None:
+    """The answer of the process that has the name."""
+    clock = start(host, beat={})
+    until(lambda: len(host.logged) >= 1, "a tick")
+    assert host.start("cronce", "health", "--name", CLOCK).wait() == 0
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+    assert host.start("cronce", "health", "--name", CLOCK).wait() == 1
+
+
+def test_on_sigterm_a_dispatch_at_work_is_finished(host: Host) -> None:
+    """The lease is free at once, and the standby does not repeat what is on its way."""
+    slow = {"every": "10s", "target": {"command": ["sh", "-c", 'echo begun >>"$LOG"; sleep 3; echo done >>"$LOG"']}}
+    old = start(host, slow=slow)
+    host.await_log("begun")
+    new = start(host, slow=slow)
+    old.send(signal.SIGTERM)
+    until(lambda: leads(new), "the new leader")
+    assert host.logged.count("done") == 0
+    assert old.wait() == 0
+    assert host.logged[:2] == ["begun", "done"]
+    new.send(signal.SIGTERM)
+    assert new.wait() == 0
+    (tick,) = [event for event in old.events if event["event"] == "tick_dispatched"]
+    again = [event for event in new.events if event["event"] == "tick_dispatched" and event["period"] == tick["period"]]
+    assert again == []
+
+
+def test_on_sigterm_a_dispatch_that_takes_longer_than_the_grace_is_for_the_next_clock(host: Host) -> None:
+    """It is stopped, its row is free, and the tick is not lost."""
+    slow = {"every": "10s", "target": {"command": ["sh", "-c", 'echo begun >>"$LOG"; test -e go || exec sleep 300']}}
+    old = start(host, "--grace", "2s", slow=slow | {"timeout": "5m"})
+    host.await_log("begun")
+    (host.folder / "go").touch()
+    old.send(signal.SIGTERM)
+    assert old.wait() == 0
+    until(lambda: not host.living(), "the end of the command")
+    new = start(host, slow=slow)
+    until(lambda: any(event["event"] == "tick_dispatched" for event in new.events), "the tick")
+    first = next(event for event in new.events if event["event"] == "tick_dispatched")
+    row = host.ledger.run(f"{CLOCK}:slow", first["period"])
+    assert row is not None
+    assert (row.attempt, row.failures, [past.reason for past in row.attempts]) == (2, 0, ["interrupted"])
+    new.send(signal.SIGTERM)
+    assert new.wait() == 0
+
+
+def freeze(host: Host, *, seconds: float, lease: str) -> None:
+    """Stop the leader for that long with another clock beside it, and let it go on: nothing may be doubled."""
+    frozen = start(host, beat={}, lease=lease)
+    until(lambda: len(host.logged) >= 2, "two ticks")
+    other = start(host, beat={}, lease=lease)
+    until(lambda: "standby" in other.err, "the other one standing by")
+    frozen.send(signal.SIGSTOP)
+    began = time.monotonic()
+    until(lambda: leads(other), "the other one leading", timeout=120)
+    await_more(host, 1)
+    until(lambda: time.monotonic() - began >= seconds, "the end of the pause", timeout=seconds + 60, every=0.1)
+    frozen.send(signal.SIGCONT)
+    until(lambda: any(event["event"] == "lost" for event in frozen.events), "the frozen one finding out")
+    await_more(host, 3)
+    for clock in (frozen, other):
+        clock.send(signal.SIGTERM)
+        assert clock.wait() == 0
+    expect_each_once(ticks_of(host, "beat"))
+
+
+def test_a_clock_that_was_frozen_for_longer_than_its_lease_doubles_nothing(host: Host) -> None:
+    """SIGSTOP, until the other one leads; then SIGCONT."""
+    freeze(host, seconds=10, lease="2s")
+
+
+@pytest.mark.slow
+def test_a_clock_that_was_frozen_for_90_seconds_doubles_nothing(host: Host) -> None:
+    """With the default lease."""
+    freeze(host, seconds=90, lease="60s")
+
+
+@pytest.mark.lane("dynamodb-local")
+@pytest.mark.parametrize("how", [Mode.BLACKHOLE, Mode.RESET])
+def test_while_the_ledger_is_away_nothing_is_dispatched_and_then_it_goes_on(
+    remote_host: Host, proxy: Proxy, how: Mode
+) -> None:
+    """For longer than the lease: it resumes by itself and catches up, within the starting deadline."""
+    clock = start(remote_host, beat={}, lease="4s")
+    until(lambda: len(remote_host.logged) >= 3, "three ticks")
+    proxy.mode = how
+    until(lambda: any(event["event"] in ("lost", "unavailable") for event in clock.events), "the clock noticing")
+    so_far = len(remote_host.logged)
+    time.sleep(4)
+    assert len(remote_host.logged) == so_far
+    proxy.mode = Mode.PASS
+    until(lambda: len(remote_host.logged) >= so_far + 6, "the ticks of the outage and more")
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+    expect_each_once(ticks_of(remote_host, "beat"))
+
+
+@pytest.mark.lane("dynamodb-local")
+def test_without_a_table_nothing_is_dispatched_and_sigterm_still_ends_it(remote_host: Host, proxy: Proxy) -> None:
+    """It says so once, and asks on."""
+    proxy.mode = Mode.RESET
+    clock = start(remote_host, beat={}, lease="4s")
+    until(lambda: any(event["event"] == "unavailable" for event in clock.events), "the clock noticing")
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+    assert remote_host.logged == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "the configuration is missing"),
+        (("--config", "nowhere.toml"), "nowhere.toml"),
+        (("--config", "clock.toml", "--job", "a:b", "--ledger", "sqlite:///x.db"), "--job"),
+        (("--config", "clock.toml", "--lease", "1y"), "--lease"),
+        (("--config", "clock.toml", "--grace", "soon"), "--grace"),
+        (("--config", "clock.toml", "--job", "c", "--ledger", "sqlite:///x.db", "--poll", "0s"), "poll"),
+        (("--config", "clock.toml", "--ledger", "sqlite:///x.db"), "the job's name is missing"),
+        (("--config", "clock.toml", "--job", "c"), "the ledger's URL is missing"),
+        (("--config", "tasks.toml", "--job", "c", "--ledger", "sqlite:///x.db"), "schedules go with a table"),
+        (("--nonsense",), "--nonsense"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_64(host: Host, options: tuple[str, ...], said: str) -> None:
+    """Nothing is written."""
+    (host.folder / "clock.toml").write_text('[jobs.a]\nevery = "1s"\ntarget = { command = ["true"] }\n')
+    (host.folder / "tasks.toml").write_text('[jobs.a]\nevery = "1s"\ntarget = { task = "digest" }\n')
+    clock = host.start("cronce", "clock", *options)
+    assert clock.wait() == 64
+    assert clock.err.startswith("cronce clock: ")
+    assert clock.err.count("\n") == 1
+    assert said in clock.err
+    assert not (host.folder / "x.db").exists()
+
+
+def test_check_shows_what_the_configuration_means(host: Host) -> None:
+    """Each job with its next ticks, on the local clock too; no ledger is needed."""
+    (host.folder / "clock.toml").write_text(
+        """
+        [jobs.daily-digest]
+        schedule = "0 6 * * 1-5"
+        timezone = "Europe/Berlin"
+        catch_up = "LATEST"
+        target = { sqs = "https://sqs.eu-west-1.amazonaws.com/123456789012/ticks.fifo" }
+        [jobs.beat]
+        every = "90s"
+        target = { command = ["./enqueue", "{period}"] }
+        [jobs.past]
+        schedule = "at(2020-01-01T00:00:00)"
+        target = { lambda = "digest" }
+        """
+    )
+    checked = host.start("cronce", "clock", "--config", "clock.toml", "--check")
+    assert checked.wait() == 0
+    lines = checked.out.decode().splitlines()
+    assert lines[0].startswith("daily-digest: at 06:00 on Monday to Friday, Europe/Berlin; message to https://sqs")
+    assert lines[1] == "  starting_deadline 5m, catch_up LATEST, timeout 10s, backoff_limit 3"
+    assert [line[23:].split()[1] for line in lines[2:5]] == ["06:00:00"] * 3
+    assert lines[5] == "beat: every 90s; command ./enqueue {period}"
+    assert len(lines) == 13
+    assert lines[-1] == "  never again"
+
+
+def test_nothing_of_an_sdk_is_loaded_until_a_target_needs_it(host: Host) -> None:
+    """A clock of commands stays small."""
+    script = "import sys, cronce.cli.clock_command; print([m for m in sys.modules if m.startswith(('boto', 'click'))])"
+    loaded = host.start("python", "-c", script)
+    assert loaded.wait() == 0, loaded.err
+    assert loaded.out == b"[]\n"

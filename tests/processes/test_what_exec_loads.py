@@ -1,0 +1,89 @@
+"""What `cronce exec` loads on its way to the decision. Every module here is paid for by every task of a fleet.
+
+A module that is missing from a list, or has gone from the path, fails: nobody adds one unknowingly. What a
+millisecond is worth stands in docs/adr/0006-lean-transport.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cronce
+
+SOURCE_ROOT = str(Path(cronce.__file__).parents[1])
+
+# Without `site`, so that nothing is loaded already that an environment's .pth files bring along.
+PROGRAM = """
+import os, sys
+bare = set(sys.modules)
+def leave(code, leave=os._exit):
+    with open(os.environ["LOADED"], "w") as report:
+        print(code, *(set(sys.modules) - bare), file=report)
+    leave(code)
+os._exit = leave
+from cronce.cli.main import main
+main()
+"""
+
+STANDARD = """
+array collections contextlib copyreg datetime enum errno functools gc itertools json keyword math operator
+re reprlib select selectors signal socket threading types typing warnings
+"""
+OURS = """
+cronce cronce.claim cronce.clock cronce.driver cronce.durations cronce.environment cronce.errors cronce.http
+cronce.identity cronce.ledger cronce.metrics cronce.names cronce.payloads cronce.policy cronce.reporting
+cronce.signals cronce.values
+cronce.cli cronce.cli.exec_command cronce.cli.exit_codes cronce.cli.guard cronce.cli.main
+cronce.protocol cronce.protocol.claiming cronce.protocol.holding cronce.protocol.observing
+cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.slot
+cronce.protocol.states
+cronce.stores cronce.stores.codec cronce.stores.store cronce.stores.urls
+"""
+DYNAMODB = """
+hashlib hmac
+cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.credentials
+cronce.stores.dynamo.signed_http cronce.stores.dynamo.sigv4 cronce.stores.dynamo.store
+cronce.stores.dynamo.transport
+"""
+SQLITE = "sqlite3 cronce.stores.sqlite"
+WINNER = "ctypes struct cronce.checkpoints cronce.cli.running cronce.supervise"
+
+
+def test_on_dynamodb_it_loads_what_it_uses(dynamodb_local: str, table: str, tmp_path: Path) -> None:
+    """The winner, and then the loser, who needs nothing with which to run a command."""
+    url = f"dynamodb://{table}?region=eu-west-1&endpoint={dynamodb_local}"
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, DYNAMODB, WINNER)
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, DYNAMODB)
+
+
+def test_on_sqlite_it_loads_what_it_uses(tmp_path: Path) -> None:
+    """The same."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE, WINNER)
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE)
+
+
+def loaded(url: str, folder: Path) -> set[str]:
+    """The public modules that one `cronce exec` loads beyond those of a bare interpreter."""
+    report = folder / "loaded"
+    options = ["--ledger", url, "--job", "daily-digest", "--period", "2026-11-29", "--refused-exit-code=0"]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM, "exec", *options, "--", "true"],
+        check=True,
+        capture_output=True,
+        env=environ | {"LOADED": str(report), "PYTHONPATH": SOURCE_ROOT, "HOME": str(folder)},
+    )
+    code, *names = report.read_text().split()
+    assert code == "0"
+    # The inside of a standard package is its own business, and differs between versions of Python.
+    tops = {name if name.startswith("cronce") else name.partition(".")[0] for name in names}
+    return {name for name in tops if not name.startswith("_")}
+
+
+def words(*lists: str) -> set[str]:
+    """Every name of the lists."""
+    return set(" ".join(lists).split())
