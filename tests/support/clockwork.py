@@ -1,0 +1,174 @@
+"""A stage for clocks: any number of them on one ledger, in time that only the test moves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from cronce.leadership import LEADER, Leadership
+from cronce.ledger import Ledger
+from cronce.stores.memory import MemoryStore
+from cronce.ticker.config import ClockJob, CommandTarget
+from cronce.ticker.every import Every
+from cronce.ticker.service import ClockService
+from tests.support.clocks import ManualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cronce.claim import Claim
+    from cronce.stores.store import Store
+    from cronce.ticker.delivery import Delivery
+
+T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
+"""When the stage opens."""
+
+CLOCK = "clock"
+MINUTE = timedelta(minutes=1)
+SECOND = timedelta(seconds=1)
+LEASE = timedelta(seconds=60)
+
+
+def job(name: str = "beat", **changes: Any) -> ClockJob:  # noqa: ANN401  # fields of several types
+    """A job of every minute; a test names what it is about."""
+    default: dict[str, Any] = {
+        "name": name,
+        "timetable": Every(MINUTE),
+        "target": CommandTarget(arguments=("enqueue", "{period}")),
+    }
+    return ClockJob(**default | changes)
+
+
+def at(offset: timedelta) -> str:
+    """The period of a tick that long after the stage opened."""
+    return f"{T0 + offset:%Y-%m-%dT%H:%M:%SZ}"
+
+
+class Process:
+    """One process of a clock; it works when the test lets it."""
+
+    def __init__(self, stage: Stage, service: ClockService, leadership: Leadership, ledger: Ledger) -> None:
+        self.service = service
+        self.leadership = leadership
+        self.ledger = ledger
+        self.leads = False
+        self.ended = False
+        self.later: list[Callable[[], None]] = []
+        self._stage = stage
+
+    def turn(self) -> float:
+        """Look for the lead, or do what is due; seconds until it wants to be called again."""
+        if self.ended:
+            return 1.0
+        if not self.leads:
+            claim = self.leadership.try_once()
+            self.leads = claim is not None and self.service.take_over(claim)
+            return 0.0 if self.leads else 1.0
+        pause = self.service.turn()
+        self.leads = pause is not None
+        return 1.0 if pause is None else pause
+
+    def stop(self) -> None:
+        """SIGTERM: it hands over and ends."""
+        self.service.stop()
+        if self.leads:
+            self.turn()
+        self.ended = True
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.ended = True
+
+
+class Stage:
+    """The ledger, the time and what the targets were given.
+
+    Attributes:
+        sent: Each delivery that reached its target: process, job, period, trigger.
+        receive: What the targets do; raise an error to refuse a delivery.
+    """
+
+    def __init__(self, store: Store | None = None, *, start: datetime = T0) -> None:
+        self.store = store or MemoryStore()
+        self.clock = ManualClock(start)
+        self.sent: list[tuple[str, str, str, str]] = []
+        self.receive: Callable[[Delivery], None] = lambda _: None
+        self.processes: list[Process] = []
+
+    def process(
+        self,
+        jobs: Sequence[ClockJob],
+        *,
+        store: Store | None = None,
+        period: str = LEADER,
+        beside: bool = False,
+        lease: timedelta = LEASE,
+    ) -> Process:
+        """Start a process.
+
+        Args:
+            jobs: What it dispatches.
+            store: What stands between it and the ledger.
+            period: The leader's row; another one than the others' lets it lead beside them.
+            beside: True to collect dispatches in `Process.later` instead of carrying them out at once.
+            lease: The leader's.
+        """
+        owner = f"process-{len(self.processes) + 1}"
+        ledger = Ledger(store or self.store, owner=owner, clock=self.clock)
+        leadership = Leadership(ledger, CLOCK, lease=lease, period=period, clock=self.clock)
+
+        def send(delivery: Delivery) -> str | None:
+            self.receive(delivery)
+            self.sent.append((owner, delivery.job.name, delivery.period, str(delivery.trigger)))
+            return None
+
+        process: Process
+
+        def start(work: Callable[[], None]) -> None:
+            process.later.append(work) if beside else work()
+
+        service = ClockService(
+            jobs,
+            name=CLOCK,
+            ledger=ledger,
+            leading=leadership,
+            send=send,
+            grace=20.0,
+            clock=self.clock,
+            start=start,
+        )
+        process = Process(self, service, leadership, ledger)
+        self.processes.append(process)
+        return process
+
+    def play(self, duration: timedelta) -> None:
+        """Let all processes work for that long; each is called when it wants to be."""
+        until = self.clock.now() + duration
+        while True:
+            pause = min(process.turn() for process in self.processes) if self.processes else 1.0
+            left = (until - self.clock.now()).total_seconds()
+            if left <= 0:
+                return
+            self.clock.advance(timedelta(seconds=min(max(pause, 0.001), left)))
+
+    def periods(self, name: str = "beat") -> list[str]:
+        """The ticks of a job that reached the target, in the order in which they did."""
+        return [period for _, job, period, _ in self.sent if job == name]
+
+    def rows(self, name: str = "beat") -> dict[str, str]:
+        """Every row of a job: period -> status, or status and reason."""
+        ledger = Ledger(self.store, owner="test", clock=self.clock)
+        return {
+            run.period: f"{run.status}({run.reason})" if run.reason else str(run.status)
+            for run in ledger.runs(f"{CLOCK}:{name}")
+        }
+
+    def claim_lead(self) -> Claim | None:
+        """Somebody else takes the lead, if it is free."""
+        ledger = Ledger(self.store, owner="somebody else", clock=self.clock)
+        return Leadership(ledger, CLOCK, lease=LEASE, clock=self.clock).try_once()
+
+
+def ticks(first: timedelta, last: timedelta, every: timedelta = MINUTE) -> list[str]:
+    """The periods from one tick to another, both included."""
+    return [at(first + n * every) for n in range((last - first) // every + 1)]
