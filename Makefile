@@ -24,11 +24,9 @@ test: venv ## Run the tests (a few minutes)
 test-slow: venv ## Run the tests that take minutes each: full races, every zone, the whole demo
 	python -m pytest -m slow $(ARGS)
 
-prove: venv ## Search every interleaving, simulate fleets, break the protocol on purpose (LONG=1: the deep bound)
-	python -m tests.simulation.exhaustive $(if $(LONG),--deep)
-	python -m tests.simulation.fleet --seeds 1-20
-	python -m tests.simulation.mutants
-	$(if $(LONG),LONG=1) python -m pytest -m prove tests/chaos
+prove: venv ## Search interleavings, simulate fleets, break the protocol on purpose, a minute of chaos (LONG=1: 15)
+	$(if $(LONG),LONG=1) python -m pytest -n 2 --dist worksteal -p tests.support.proof -m prove \
+		tests/chaos tests/simulation $(ARGS)
 
 bench: ## Measure the guard beside what people use today, in one run (its environment is its own)
 	$(PYTHON) -m benchmarks.guard $(ARGS)

@@ -58,7 +58,7 @@ def _run_clock(folder: Path, *, jobs: int, seconds: float) -> str:
     """Let a clock run for that long; what it logged."""
     job = {"every": f"{_EVERY.seconds}s", "target": {"command": ["sh", "-c", _RECORD]}}
     environ = os.environ | {"CRONCE_CLOCK": json.dumps({"jobs": {f"job-{n}": job for n in range(jobs)}})}
-    words = [Path(sys.executable).with_name("cronce"), "clock", "--job", "drift", "--ledger", "sqlite:///runs.db"]
+    words = [str(Path(sys.executable).with_name("cronce")), "clock", "--job", "drift", "--ledger", "sqlite:///runs.db"]
     with (folder / "stderr").open("wb") as stderr:
         clock = subprocess.Popen(words, cwd=folder, env=environ, stderr=stderr)
         # Away from a tick: then the last one is not cut off.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeGuard
@@ -14,6 +15,11 @@ import jsii
 from cronce.errors import InputInvalidError
 from cronce.names import checked_job
 from cronce_cdk.errors import ConstructConfigError
+
+TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")
+"""A value in a text that is known only at deploy time."""
+
+_RESERVED = "cronce:"
 
 
 class Tree(Protocol):
@@ -57,7 +63,10 @@ def job_name(scope: Tree, job: str) -> str:
     if is_token(job):
         return job
     with naming(scope, "job"):
-        return checked_job(job)
+        checked = checked_job(job)
+    if checked.startswith(_RESERVED):
+        raise refusal(scope, "job", job, f"a name that does not begin with {_RESERVED}, which the watchdog's rows do")
+    return checked
 
 
 def having(scope: Tree, argument: str, value: object, attribute: str, allowed: str) -> None:

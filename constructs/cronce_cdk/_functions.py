@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce_cdk._lambda_code import lambda_code
@@ -19,6 +20,17 @@ class LedgerFunction(Construct):
     Attributes:
         function: The function.
         log_group: Where it writes; kept for a month.
+
+    Args:
+        scope: The construct that owns the function.
+        construct_id: Its name there.
+        module: Of the package `cronce_lambdas`.
+        environment: Its variables.
+        statements: What it may do, besides writing its log.
+        description: The function's description.
+        timeout: How long one invocation may take.
+        lost_events: Where an event goes that failed as often as Lambda tries; None if the next
+            event makes up for a lost one, which is then not tried again.
     """
 
     def __init__(
@@ -30,6 +42,8 @@ class LedgerFunction(Construct):
         environment: Mapping[str, str],
         statements: Sequence[iam.PolicyStatement],
         description: str,
+        timeout: cdk.Duration,
+        lost_events: sqs.IQueue | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.log_group = logs.LogGroup(
@@ -38,11 +52,12 @@ class LedgerFunction(Construct):
         writes = iam.PolicyStatement(
             actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[self.log_group.log_group_arn]
         )
+        self._policy = iam.PolicyDocument(statements=[writes, *statements])
         role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            inline_policies={"Function": iam.PolicyDocument(statements=[writes, *statements])},
+            inline_policies={"Function": self._policy},
         )
         self.function = lambda_.Function(
             self,
@@ -52,9 +67,16 @@ class LedgerFunction(Construct):
             runtime=lambda_.Runtime.PYTHON_3_13,
             # An import of boto3 wants CPU, and CPU comes with memory.
             memory_size=512,
-            timeout=cdk.Duration.minutes(1),
+            timeout=timeout,
             environment={**environment},
             log_group=self.log_group,
             role=role.without_policy_updates(),
             description=description,
+            dead_letter_queue=lost_events,
+            retry_attempts=None if lost_events else 0,
+            max_event_age=None if lost_events else cdk.Duration.minutes(1),
         )
+
+    def allow(self, statement: iam.PolicyStatement) -> None:
+        """Let it do one thing more."""
+        self._policy.add_statements(statement)

@@ -34,6 +34,7 @@ class Timing:
         expression: `cron(...)`, `rate(...)`, `at(...)`, or a token.
         timezone: The IANA zone, or a token.
         interval: The shortest time between two ticks; None if there are not two, or nobody knows.
+        longest: The longest one, likewise.
         lost: What daylight saving takes away from a schedule that is due once a day or less; else empty.
         schedule: The ticks; None where the expression is a token. A rate is taken to start on a fixed day.
     """
@@ -41,8 +42,14 @@ class Timing:
     expression: str
     timezone: str
     interval: timedelta | None = None
+    longest: timedelta | None = None
     lost: str = ""
     schedule: Schedule | None = None
+
+    @property
+    def starts_when_made(self) -> bool:
+        """True for a rate, which counts from a moment of EventBridge's own unless it is given one."""
+        return self.schedule is not None and self.schedule.kind is Kind.RATE
 
 
 def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
@@ -120,4 +127,11 @@ def _analysed(text: str, zone: str) -> Timing:
             if day.astimezone(place).utcoffset() != (day + timedelta(days=1)).astimezone(place).utcoffset():
                 notes = [preview.note for preview in schedule.preview(day - timedelta(days=1), 3)]
                 lost = next((note for note in notes if "does not exist" in note), lost)
-    return Timing(expression=schedule.expression, timezone=zone, interval=interval, lost=lost, schedule=schedule)
+    return Timing(
+        expression=schedule.expression,
+        timezone=zone,
+        interval=interval,
+        longest=max(gaps, default=None),
+        lost=lost,
+        schedule=schedule,
+    )

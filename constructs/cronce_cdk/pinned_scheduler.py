@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
-import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
-from aws_cdk import cx_api
 from constructs import Construct
 
 from cronce import environment as names
 from cronce.durations import format_duration
-from cronce.policy import Policy
-from cronce_cdk._checks import FinishedTree, duration, having, job_name, refusal, text_map, texts
+from cronce.metrics import DIMENSIONS, METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS
+from cronce.ticker.config import SEPARATOR
+from cronce_cdk._checks import (
+    TOKEN,
+    FinishedTree,
+    duration,
+    having,
+    is_text,
+    is_token,
+    job_name,
+    refusal,
+    text_map,
+    texts,
+    warn,
+)
+from cronce_cdk._metrics import count_of, silence_of
+from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
 from cronce_cdk._policy import policy_of
+from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
 from cronce_cdk.run_ledger import RunLedgerBase
 
-RELEASE_WITHIN = timedelta(seconds=5)
-"""How long giving up the lease takes at most, a slow store included."""
+MAX_DEFINITION = 60 * 1024
+"""Characters of command and variables, as JSON; a task definition has 64 KiB (ECS Developer Guide, quotas)."""
 
 _LONGEST_STOP = timedelta(seconds=120)
 """Of a container on Fargate (ECS API Reference, ContainerDefinition, stopTimeout)."""
 
-_SCALING_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
-
-_SERVICE_FACTS: Mapping[str, object] = {
-    "DesiredCount": 1,
-    "DeploymentConfiguration.MinimumHealthyPercent": 0,
-    "DeploymentConfiguration.MaximumPercent": 100,
-    "DeploymentConfiguration.DeploymentCircuitBreaker.Enable": True,
-    "DeploymentConfiguration.Strategy": ("ROLLING", None),
-    "DeploymentController.Type": ("ECS", None),
-    "AvailabilityZoneRebalancing": "DISABLED",
-    "SchedulingStrategy": ("REPLICA", None),
-}
-"""What the template must say in the end, by the property's path."""
+_TICK_SLACK = timedelta(minutes=5)
 
 
 class PinnedScheduler(Construct):
     """A clock as an ECS service: one task, and a deployment stops it before it starts the next.
 
     That is the best ECS can do and no guarantee: a task that is *stopping* overlaps the next one.
-    So the clock also holds a lease in the ledger and works only while it does: `cronce clock`, or
-    `cronce pin -- COMMAND` for any other clock.
+    So the clock also holds a lease in the ledger and works only while it does: `cronce clock`, with
+    its jobs from here or from a file of its image, or any other clock under `cronce pin`.
 
     Whatever changes the count later, a scaling target, an aspect or an override of the L1, fails
-    the synth with the construct's path.
+    the synth with the construct's path. The watchdog of a ledger of the same stack looks at the count too.
 
     Attributes:
         job: The name that the lease has in the ledger.
@@ -66,10 +66,13 @@ class PinnedScheduler(Construct):
     Args:
         scope: The construct that owns the clock.
         construct_id: Its name there.
-        ledger: Where the lease is.
+        ledger: Where the lease is, and a row for each tick that was sent.
         cluster: Where the clock runs.
-        image: The clock's image.
-        command: What runs in it; `cronce clock` if not given. Another clock goes behind `cronce pin --`.
+        image: The clock's image; cronce is installed in it.
+        jobs: What `cronce clock` sends when, by name; its role may do exactly that. Or else
+        config_file: Where in the image the configuration of `cronce clock` is; what its targets need is
+            for you to grant to `task_definition.task_role`. Or else
+        command: Any other clock, such as `["celery", "beat"]`; `cronce pin --` is put before it.
         job: The lease's name in the ledger; `construct_id` if not given.
         environment: Variables for the clock.
         secrets: Secret variables for it.
@@ -97,6 +100,8 @@ class PinnedScheduler(Construct):
         ledger: RunLedgerBase,
         cluster: ecs.ICluster,
         image: ecs.ContainerImage,
+        jobs: Mapping[str, ClockJob] | None = None,
+        config_file: str | None = None,
         command: Sequence[str] | None = None,
         job: str | None = None,
         environment: Mapping[str, str] | None = None,
@@ -118,15 +123,32 @@ class PinnedScheduler(Construct):
         having(self, "cluster", cluster, "cluster_arn", "an ECS cluster")
         if not isinstance(image, ecs.ContainerImage):
             raise refusal(self, "image", image, "an ecs.ContainerImage")
-        self.job = job_name(self, construct_id if job is None else job)
+        self.job = _clock_name(self, construct_id if job is None else job)
         policy = policy_of(self, {"lease": lease})
         stop = _checked_stop(self, stop_timeout)
         if capacity_provider_strategies is not None:
             _checked_pinned_strategies(self, capacity_provider_strategies)
         own_variables = text_map(self, "environment", environment, reserved="CRONCE_")
-        words = texts(self, "command", command) or ["cronce", "clock"]
-        ledger.admit(self, self.node.path, self.job)
+        _one_of(self, {"jobs": jobs, "config_file": config_file, "command": command})
+        self._jobs: Configuration | None = None if jobs is None else configuration_of(self, ledger, jobs)
+        self._foreign = texts(self, "command", command)
+        words = _words(self, config_file, self._foreign)
+        path = self.node.path
+        for name in (self.job, *(f"{self.job}{SEPARATOR}{each}" for each in (self._jobs.gaps if self._jobs else ()))):
+            ledger.admit(self, path, name)
         seen = ledger.seen_from(self)
+        variables = {
+            **own_variables,
+            names.LEDGER: seen.table_url,
+            names.JOB: self.job,
+            names.POLICY: policy.to_json(),
+            names.METRICS: "emf",
+        }
+        if command is None:
+            variables[names.SCHEDULE_GROUP] = seen.schedule_group_ref
+        if self._jobs:
+            variables[names.CLOCK] = self._as_json(self._jobs)
+        _checked_size(self, words, variables)
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
@@ -137,11 +159,18 @@ class PinnedScheduler(Construct):
             "clock",
             image=image,
             command=words,
-            environment={**own_variables, **_variables(seen, self.job, policy)},
+            environment=variables,
             secrets=secrets and {**secrets},
             linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
             logging=ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
             stop_timeout=cdk.Duration.seconds(stop),
+            health_check=ecs.HealthCheck(
+                command=["CMD", "cronce", "health"],
+                interval=cdk.Duration.seconds(10),
+                timeout=cdk.Duration.seconds(5),
+                retries=3,
+                start_period=cdk.Duration.minutes(1),
+            ),
         )
         self.service = ecs.FargateService(
             self,
@@ -160,69 +189,134 @@ class PinnedScheduler(Construct):
             enable_execute_command=enable_execute_command or None,
         )
         self.connections = self.service.connections
-        seen.grant_claim(self.task_definition.task_role, self.job)
-        self.node.add_validation(FinishedTree(self._still_pinned))
+        if command is not None:
+            seen.grant_claim(self.task_definition.task_role, self.job)
+        else:
+            seen.grant_dispatch(self.task_definition.task_role, self.job)
+        for target in self._jobs.targets if self._jobs else ():
+            target.allow(self.task_definition.task_role)
+        if not ledger.watch(self, cluster, self.service, self.job):
+            warn(
+                self,
+                "pinned-service-not-watched",
+                "Its ledger is of another stack, whose watchdog does not look at the count of this service, and whose"
+                " recorder does not free its lease: after a crash the next clock waits until the lease is over.",
+            )
+        self.node.add_validation(FinishedTree(Pinning(self, self.service, self.container).undone))
 
-    def _still_pinned(self) -> list[str]:
-        """What undid the pinning, in the templates as they will be deployed.
-
-        Only there an override of the L1 can be seen.
-        """
-        service, task = self.service.node.default_child, self.task_definition.node.default_child
-        assert isinstance(service, ecs.CfnService)  # noqa: S101  # that is what an L2 is made of
-        assert isinstance(task, ecs.CfnTaskDefinition)  # noqa: S101
-        own = cdk.Stack.of(self)
-        service_id, task_id = (own.resolve(each.logical_id) for each in (service, task))
-        problems: list[str] = []
-        service_name: object = None
-        rendered = [*_templates(self)]
-        for stack, resources in rendered:
-            if stack.node.path == own.node.path:
-                made, task_made = resources.get(service_id) or {}, resources.get(task_id) or {}
-                service_name = _at(made, "Properties.ServiceName")
-                problems += self._changed(service.node.path, made)
-                problems += self._spot_only(service.node.path, made)
-                problems += self._container_changed(task.node.path, task_made)
-        for stack, resources in rendered:
-            problems += [
-                self._refused(_path_of(stack, target), "scaling", "a scaling target", "none: there is one clock")
-                for target, resource in resources.items()
-                if resource.get("Type") == _SCALING_TARGET and _scales(resource, service_id, service_name)
-            ]
-        return problems
-
-    def _changed(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
-        for name, wanted in _SERVICE_FACTS.items():
-            found = _at(resource, f"Properties.{name}")
-            choices = wanted if isinstance(wanted, tuple) else (wanted,)
-            if found not in choices:
-                yield self._refused(path, name, found, repr(choices[0]))
-
-    def _spot_only(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
-        strategy = _at(resource, "Properties.CapacityProviderStrategy") or []
-        names_found = [item.get("CapacityProvider") for item in strategy if _counts(item)]
-        if names_found and all(name == "FARGATE_SPOT" for name in names_found):
-            yield self._refused(path, "CapacityProviderStrategy", names_found, "not Spot alone")
-
-    def _container_changed(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
-        containers = _at(resource, "Properties.ContainerDefinitions") or []
-        own: Mapping[str, Any] = next(
-            (each for each in containers if each.get("Name") == self.container.container_name), {}
+    def metric(
+        self, metric_name: str, *, job: str | None = None, statistic: str = "Sum", period: cdk.Duration | None = None
+    ) -> cloudwatch.Metric:
+        """A metric of `cronce clock`: of one job's ticks, or of all."""
+        return cloudwatch.Metric(
+            namespace=NAMESPACE,
+            metric_name=metric_name,
+            dimensions_map=self._dimension(job),
+            statistic=statistic,
+            period=period,
         )
-        init = _at(own, "LinuxParameters.InitProcessEnabled")
-        if init is not True:
-            yield self._refused(path, "LinuxParameters.InitProcessEnabled", init, "True")
-        stop = own.get("StopTimeout")
-        if not isinstance(stop, int | float) or stop <= RELEASE_WITHIN.total_seconds():
-            yield self._refused(path, "StopTimeout", stop, f"more than {format_duration(RELEASE_WITHIN)}")
 
-    def _refused(self, path: str, argument: str, value: object, allowed: str) -> str:
-        """One line of the failed synth: what, where, and whose clock it undoes."""
-        return str(refusal(self, f"{argument} at {path}", value, allowed))
+    def metric_dispatched(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Ticks that were sent; of one job, or of all."""
+        return count_of(METRIC_OF_EVENT["tick_dispatched"], self._dimension(job), period=period)
+
+    def metric_failed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Ticks that could not be sent, however often it was tried; of one job, or of all."""
+        return count_of(METRIC_OF_EVENT["tick_failed"], self._dimension(job), period=period)
+
+    def metric_missed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Ticks that fell into a gap without a clock and were not caught up; of one job, or of all."""
+        return count_of(METRIC_OF_EVENT["tick_missed"], self._dimension(job), period=period)
+
+    def metric_lateness(
+        self, *, job: str | None = None, statistic: str = "p99", period: cdk.Duration | None = None
+    ) -> cloudwatch.Metric:
+        """Seconds from a tick's time until it was sent; of one job, or of all."""
+        return self.metric(TICK_LATENESS, job=job, statistic=statistic, period=period)
+
+    def metric_leading(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """One a minute while a clock holds the lease."""
+        return count_of(METRIC_OF_EVENT["leads"], {DIMENSIONS["job"]: self.job}, period=period)
+
+    def alarm_no_tick(
+        self, construct_id: str = "NoTick", *, job: str | None = None, within: timedelta | cdk.Duration | None = None
+    ) -> cloudwatch.Alarm:
+        """An alarm on the silence of the clock, or of one job.
+
+        Args:
+            construct_id: The alarm's name.
+            job: One of `jobs`; if not given, any tick will do.
+            within: How long no tick may be sent; if not given, the longest gap between two ticks of the job (of the
+                busiest one) and 5 minutes.
+
+        Raises:
+            ConstructConfigError: There are no ticks to wait for, or they are too rare for CloudWatch.
+        """
+        if self._foreign:
+            allowed = "jobs or config_file: another clock reports no ticks; alarm_no_leader is for any clock"
+            raise refusal(self, "command", self._foreign, allowed)
+        gaps = self._jobs.gaps if self._jobs else {}
+        if job is not None and self._jobs and job not in gaps:
+            raise refusal(self, "job", job, ", ".join(gaps))
+        known = [gap for name, gap in gaps.items() if gap is not None and job in (None, name)]
+        if within is not None:
+            longest = duration(self, "within", within)
+        elif known:
+            longest = min(known) + _TICK_SLACK
+        else:
+            raise refusal(self, "within", None, "how long no tick may be sent: the jobs are not known here")
+        return silence_of(self, construct_id, self.metric_dispatched(job=job), longest, "No tick was sent")
+
+    def alarm_no_leader(
+        self, construct_id: str = "NoLeader", *, within: timedelta | cdk.Duration = timedelta(minutes=5)
+    ) -> cloudwatch.Alarm:
+        """An alarm on the time without any clock that holds the lease.
+
+        Raises:
+            ConstructConfigError: `within` is no time that CloudWatch can look back.
+        """
+        longest = duration(self, "within", within)
+        return silence_of(self, construct_id, self.metric_leading(), longest, "No clock holds the lease")
+
+    def _dimension(self, job: str | None) -> dict[str, str]:
+        return {DIMENSIONS["clock"]: self.job} if job is None else {DIMENSIONS["job"]: f"{self.job}{SEPARATOR}{job}"}
+
+    def _as_json(self, jobs: Configuration) -> str:
+        text = json.dumps(jobs.settings)
+        return cdk.Stack.of(self).to_json_string(jobs.settings) if is_token(text) else text
 
 
-def _variables(ledger: RunLedgerBase, job: str, policy: Policy) -> dict[str, str]:
-    return {names.LEDGER: ledger.table_url, names.JOB: job, names.POLICY: policy.to_json(), names.METRICS: "emf"}
+def _clock_name(scope: Construct, job: str) -> str:
+    name = job_name(scope, job)
+    if is_text(name) and (SEPARATOR in name or name == "cronce"):
+        raise refusal(
+            scope, "job", name, "a name without a colon, which parts a clock's name from its jobs', nor cronce"
+        )
+    return name
+
+
+def _one_of(scope: Construct, given: Mapping[str, object]) -> None:
+    here = [argument for argument, value in given.items() if value is not None]
+    if len(here) != 1:
+        raise refusal(scope, ", ".join(given), ", ".join(here) or None, "exactly one of them")
+
+
+def _words(scope: Construct, config_file: object, foreign: Sequence[str] | None) -> list[str]:
+    if config_file is not None:
+        if not isinstance(config_file, str) or not config_file:
+            raise refusal(scope, "config_file", config_file, "where the configuration is in the image")
+        return ["cronce", "clock", "--config", config_file]
+    if foreign is None:
+        return ["cronce", "clock"]
+    if foreign[0].rpartition("/")[2] == "cronce":
+        raise refusal(scope, "command", foreign, "the other clock's own command; cronce pin -- is put before it")
+    return ["cronce", "pin", "--", *foreign]
+
+
+def _checked_size(scope: Construct, words: Sequence[str], variables: Mapping[str, str]) -> None:
+    known = len(TOKEN.sub("", json.dumps([words, variables])))
+    if known > MAX_DEFINITION:
+        raise refusal(scope, "jobs", f"{known} characters", f"{MAX_DEFINITION} with command and variables")
 
 
 def _checked_stop(scope: Construct, stop_timeout: object) -> int:
@@ -246,68 +340,3 @@ def _checked_pinned_strategies(scope: Construct, strategies: Sequence[ecs.Capaci
             names_of(strategies),
             "not Spot alone: its task may be taken away with nothing in its place",
         )
-
-
-def _counts(item: Mapping[str, Any]) -> bool:
-    return bool(item.get("Weight") or item.get("Base"))
-
-
-def _at(resource: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  # JSON
-    """The value at `a.b.c`, None if there is none."""
-    value: Any = resource
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def _path_of(stack: cdk.Stack, logical_id: str) -> str:
-    """The construct that made the resource; an included template's has none."""
-    made = (each for each in stack.node.find_all() if isinstance(each, cdk.CfnElement))
-    return next((each.node.path for each in made if stack.resolve(each.logical_id) == logical_id), logical_id)
-
-
-def _scales(target: Mapping[str, Any], service_id: str, service_name: object) -> bool:
-    """Whether its ResourceId, `service/CLUSTER/SERVICE`, is the service's: by reference, import or name."""
-    resource_id = _at(target, "Properties.ResourceId")
-    if isinstance(resource_id, str):
-        return isinstance(service_name, str) and resource_id.endswith(f"/{service_name}")
-    return service_id in json.dumps(resource_id)
-
-
-@jsii.implements(cdk.ISynthesisSession)
-class _Session:
-    """Where a stack is asked to write its template."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._assembly = cx_api.CloudAssemblyBuilder(folder)
-
-    @property
-    def assembly(self) -> cx_api.CloudAssemblyBuilder:
-        """The builder."""
-        return self._assembly
-
-    @property
-    def outdir(self) -> str:
-        """The folder."""
-        return self._folder
-
-    @property
-    def validate_on_synth(self) -> bool:
-        """No: a validation asks."""
-        return False
-
-
-def _templates(scope: Construct) -> Iterator[tuple[cdk.Stack, Mapping[str, Any]]]:
-    """Each stack of the app with its template's resources, rendered aside, from the finished tree.
-
-    `Stage.synth` would do it, but it would visit every aspect a second time.
-    """
-    stage = cdk.Stage.of(scope)
-    assert stage is not None  # noqa: S101  # every construct of a stack has one
-    stacks = [each for each in stage.node.find_all() if isinstance(each, cdk.Stack)]
-    with tempfile.TemporaryDirectory(prefix="cronce-") as folder:
-        session = _Session(folder)
-        for stack in stacks:
-            stack.synthesizer.synthesize(session)  # type: ignore[arg-type]  # jsii reads the properties, and only that
-            yield stack, json.loads((Path(folder) / stack.template_file).read_text()).get("Resources", {})

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property
 
 import aws_cdk as cdk
@@ -14,18 +15,19 @@ from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_events as events
-from aws_cdk import aws_events_targets as events_targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce import environment
-from cronce_cdk._checks import FinishedTree, having, is_text, is_token, job_name, refusal
-from cronce_cdk._functions import LedgerFunction
+from cronce.durations import format_duration
+from cronce.metrics import DIMENSIONS, METRIC_OF_EVENT
+from cronce.names import schedule_group_name
+from cronce.ticker.config import SEPARATOR
+from cronce_cdk._checks import FinishedTree, duration, having, is_text, is_token, job_name, refusal
 from cronce_cdk._memory import remembered, stack_of
+from cronce_cdk._metrics import count_of
+from cronce_cdk._observers import RECORDER_MINUTES, Observers
 
 CLAIM_ACTIONS = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query")
 """All that a task needs to claim, renew and finish its runs. It never scans and never deletes."""
@@ -49,9 +51,20 @@ class RunLedgerBase(Construct):
     schedule_group: scheduler.IScheduleGroup
     dead_letter_queue: sqs.IQueue
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
-        super().__init__(scope, construct_id)
-        self._jobs: dict[str, str] = {}
+    _name: str | None
+    """The table's name, if it is known at synth."""
+
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """Equal for two constructs that are one ledger: by its name within a stage's account and Region.
+
+        Two stages may go to accounts that nobody knows at synth. A ledger without a name is only itself.
+        """
+        if self._name is None:
+            return (self.node.path,)
+        stack, stage = stack_of(self), cdk.Stage.of(self)
+        places = ("" if is_token(where) else where for where in (stack.account, stack.region))
+        return (stage.node.path if stage else "", *places, self._name)
 
     @cached_property
     def table_url(self) -> str:
@@ -102,6 +115,15 @@ class RunLedgerBase(Construct):
 
         remembered(self, (role, "claims"), statement).append(_literal(job))
 
+    def grant_dispatch(self, grantee: iam.IGrantable, clock: str) -> iam.Grant:
+        """Let `grantee` hold the lease of `clock` and claim the ticks of its jobs, which are all called `<clock>:...`.
+
+        Raises:
+            ConstructConfigError: The ledger cannot hold a job of this name.
+        """
+        name = _literal(job_name(self, clock), also="*?")
+        return self._grant_on(grantee, CLAIM_ACTIONS, "ForAllValues:StringLike", [name, f"{name}{SEPARATOR}*"])
+
     def grant_read(self, grantee: iam.IGrantable, job: str | None = None) -> iam.Grant:
         """Let `grantee` look at the runs of `job`, or of every job.
 
@@ -110,17 +132,35 @@ class RunLedgerBase(Construct):
         """
         return self._grant(grantee, READ_ACTIONS, job)
 
+    def metric_missed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Ticks that nobody delivered; of one job, or of all."""
+        return self._metric("missed", job, period)
+
+    def metric_lost(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Runs whose owner was gone when their lease ran out; of one job, or of all."""
+        return self._metric("run_lost", job, period)
+
+    def metric_launch_failed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Ticks whose task could not be started, or stopped before it asked; of one job, or of all."""
+        return self._metric("launch_failed", job, period)
+
+    def metric_pinned_count_wrong(self, *, period: Duration | None = None) -> cloudwatch.Metric:
+        """Looks at which a pinned service was wanted with another count than one."""
+        return self._metric("pinned_count_wrong", None, period)
+
     def metric_dead_letters(self, *, period: Duration | None = None, statistic: str = "Maximum") -> cloudwatch.Metric:
-        """How many ticks wait in the dead-letter queue: each is a run that nobody could start."""
+        """How many messages wait in the dead-letter queue: what the recorder could not settle yet."""
         return self.dead_letter_queue.metric_approximate_number_of_messages_visible(period=period, statistic=statistic)
 
     def admit(self, task: Construct, path: str, job: str) -> None:
         """Take note of a job of this app.
 
         Raises:
-            ConstructConfigError: Another construct has a job of that name: they would take each other's runs.
+            ConstructConfigError: Another construct has a job of that name, in whatever stack: they would
+                take each other's runs.
         """
-        other = self._jobs.setdefault(job, path)
+        jobs: dict[tuple[str, ...], str] = remembered(stack_of(self).node.root, ("jobs",), dict)
+        other = jobs.setdefault((*self.identity, job), path)
         if other != path and is_text(job):
             raise refusal(task, "job", job, f"a name of its own; {other} has this one")
 
@@ -134,14 +174,34 @@ class RunLedgerBase(Construct):
         del scope
         return self
 
+    def watch(self, scope: Construct, cluster: ecs.ICluster, service: ecs.FargateService, job: str) -> bool:
+        """Have the count of a pinned service looked at, and its lease freed when its task stops; False if it cannot be.
+
+        Only the stack that makes the ledger can: the functions of another one are not to be changed from here.
+        """
+        del scope, cluster, service, job
+        return False
+
+    def _metric(self, event: str, job: str | None, period: Duration | None) -> cloudwatch.Metric:
+        """By job, or by ledger: an alarm cannot add up the jobs' own metrics."""
+        dimension = (
+            {DIMENSIONS["ledger"]: self.table.table_name} if job is None else {DIMENSIONS["job"]: job_name(self, job)}
+        )
+        return count_of(METRIC_OF_EVENT[event], dimension, period=period)
+
     def _grant(self, grantee: iam.IGrantable, actions: Sequence[str], job: str | None) -> iam.Grant:
         keys = None if job is None else [_literal(job_name(self, job))]
+        return self._grant_on(grantee, actions, "ForAllValues:StringEquals", keys)
+
+    def _grant_on(
+        self, grantee: iam.IGrantable, actions: Sequence[str], operator: str, keys: Sequence[str] | None
+    ) -> iam.Grant:
         seen = self.seen_from(grantee) if isinstance(grantee, Construct) else self
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=[*actions],
             resource_arns=[seen.table_arn],
-            conditions={"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}} if keys else None,
+            conditions={operator: {"dynamodb:LeadingKeys": [*keys]}} if keys else None,
         )
 
 
@@ -149,10 +209,12 @@ class RunLedger(RunLedgerBase):
     """The ledger, hard to lose: recoverable to any second, and kept when its stack goes.
 
     Besides the table it makes the schedule group of its jobs, the queue of ticks that could not be
-    started, and the recorder, which settles the run of a task as soon as ECS says that it stopped.
+    started, and two Lambda functions. The recorder settles the run of a task as soon as ECS says that it
+    stopped. The watchdog looks each minute for ticks that nobody delivered and runs whose owner is gone.
 
     Attributes:
         recorder: The recorder's Lambda function.
+        watchdog: The watchdog's Lambda function.
 
     Args:
         scope: The construct that owns the ledger.
@@ -160,6 +222,8 @@ class RunLedger(RunLedgerBase):
         table_name: The table's name; CloudFormation makes one up if there is none. Jobs of *other* stacks
             need it, because they know the ledger by its name.
         clusters: Where the jobs run, if the recorder shall not hear of tasks elsewhere.
+        missed_after: How long after its time (and its flexible window) a tick counts as missed if there is
+            no run of it.
         replicas: Copies in other Regions. Two Regions that both let a job in are no ledger, so
             they are refused without `multi_region_consistency=STRONG`.
         multi_region_consistency: How the copies agree.
@@ -178,12 +242,16 @@ class RunLedger(RunLedgerBase):
         *,
         table_name: str | None = None,
         clusters: Sequence[ecs.ICluster] | None = None,
+        missed_after: timedelta | Duration = timedelta(minutes=5),
         replicas: Sequence[dynamodb.ReplicaTableProps] | None = None,
         multi_region_consistency: dynamodb.MultiRegionConsistency | None = None,
         witness_region: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._name = _checked_table_name(self, table_name)
+        patience = _checked_patience(self, missed_after)
+        for cluster in clusters or ():
+            having(self, "clusters", cluster, "cluster_arn", "ECS clusters")
         strong = multi_region_consistency == _STRONG
         if replicas and not strong:
             raise refusal(self, "replicas", replicas, "none without multi_region_consistency=STRONG")
@@ -210,7 +278,7 @@ class RunLedger(RunLedgerBase):
         self.schedule_group = scheduler.ScheduleGroup(
             self,
             "Schedules",
-            schedule_group_name=self._name and _group_name(self._name),
+            schedule_group_name=self._name and schedule_group_name(self._name),
             # A job without its ledger must not start.
             removal_policy=RemovalPolicy.DESTROY,
         )
@@ -221,8 +289,11 @@ class RunLedger(RunLedgerBase):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=Duration.days(14),
+            visibility_timeout=Duration.minutes(6 * RECORDER_MINUTES),
         )
-        self.recorder = self._add_recorder(clusters)
+        self._observers = Observers(self, self, clusters, patience)
+        self.recorder = self._observers.recorder.function
+        self.watchdog = self._observers.watchdog.function
         self.node.add_validation(FinishedTree(self._only_consistent_replicas))
 
     @classmethod
@@ -257,35 +328,12 @@ class RunLedger(RunLedgerBase):
             return existing
         return RunLedger.from_table_name(other, construct_id, table_name=self._name)
 
-    def _add_recorder(self, clusters: Sequence[ecs.ICluster] | None) -> lambda_.Function:
-        for cluster in clusters or ():
-            having(self, "clusters", cluster, "cluster_arn", "ECS clusters")
-        recorder = LedgerFunction(
-            self,
-            "Recorder",
-            module="recorder",
-            environment={environment.LEDGER: self.table_url},
-            statements=[
-                iam.PolicyStatement(actions=["dynamodb:GetItem", "dynamodb:PutItem"], resources=[self.table.table_arn])
-            ],
-            description="Settles the run of a task that stopped",
-        )
-        # Only tasks that were told to ask *this* ledger: nothing is invoked, nor paid, for others.
-        ours = {"name": [environment.LEDGER], "value": [self.table_url]}
-        detail: dict[str, object] = {
-            "lastStatus": ["STOPPED"],
-            "overrides": {"containerOverrides": {"environment": ours}},
-        }
-        if clusters:
-            detail["clusterArn"] = [cluster.cluster_arn for cluster in clusters]
-        events.Rule(
-            self,
-            "TaskStopped",
-            description="Tells the recorder of stopped tasks",
-            event_pattern=events.EventPattern(source=["aws.ecs"], detail_type=["ECS Task State Change"], detail=detail),
-            targets=[events_targets.LambdaFunction(recorder.function)],
-        )
-        return recorder.function
+    def watch(self, scope: Construct, cluster: ecs.ICluster, service: ecs.FargateService, job: str) -> bool:
+        """See `RunLedgerBase.watch`."""
+        ours = stack_of(scope) is stack_of(self)
+        if ours:
+            self._observers.watch(scope, cluster, service, job)
+        return ours
 
     def _only_consistent_replicas(self) -> list[str]:
         """The table as it ended up: `table.add_replica` comes after `__init__`."""
@@ -317,8 +365,11 @@ class _ExistingRunLedger(RunLedgerBase):
         name = _checked_table_name(self, table_name)
         if name is None:
             raise refusal(self, "table_name", table_name, "a name that is known at synth")
+        self._name = name
         self.table = dynamodb.TableV2.from_table_name(self, "Table", name)
-        self.schedule_group = scheduler.ScheduleGroup.from_schedule_group_name(self, "Schedules", _group_name(name))
+        self.schedule_group = scheduler.ScheduleGroup.from_schedule_group_name(
+            self, "Schedules", schedule_group_name(name)
+        )
         self.dead_letter_queue = sqs.Queue.from_queue_arn(
             self, "DeadLetters", Stack.of(self).format_arn(service="sqs", resource=_queue_name(name))
         )
@@ -333,9 +384,12 @@ def _checked_table_name(scope: Construct, name: object) -> str | None:
     return name
 
 
-def _group_name(table_name: str) -> str:
-    """The schedule group that goes with a table of this name, at most 64 characters."""
-    return table_name if len(table_name) <= 64 else f"{table_name[:51]}-{_short_hash(table_name)}"
+def _checked_patience(scope: Construct, missed_after: object) -> timedelta:
+    patience = duration(scope, "missed_after", missed_after)
+    if patience % timedelta(seconds=1) or not timedelta(minutes=1) <= patience <= timedelta(hours=24):
+        allowed = "whole seconds, 1m (EventBridge Scheduler is no more exact) to 24h"
+        raise refusal(scope, "missed_after", format_duration(patience), allowed)
+    return patience
 
 
 def _queue_name(table_name: str) -> str:
@@ -349,6 +403,9 @@ def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _literal(job: str) -> str:
-    """`job` as a policy's value: IAM would expand `${...}` in it, and `${$}` is its `$`."""
-    return job if is_token(job) else job.replace("${", "${$}{")
+def _literal(job: str, *, also: str = "") -> str:
+    """`job` as a policy's value: IAM would expand `${...}` in it, and `${$}` is its `$`; so with `also`."""
+    if is_token(job):
+        return job
+    text = job.replace("${", "${$}{")
+    return "".join(f"${{{each}}}" if each in also else each for each in text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -18,10 +17,12 @@ from constructs import Construct
 
 from cronce import environment as names
 from cronce.durations import format_duration
-from cronce.metrics import NAMESPACE
+from cronce.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.names import schedule_name_stem
 from cronce.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.protocol.states import Trigger
 from cronce_cdk._checks import (
+    TOKEN,
     duration,
     is_token,
     job_name,
@@ -31,17 +32,15 @@ from cronce_cdk._checks import (
     warn,
 )
 from cronce_cdk._memory import path_of, remembered, stack_of
+from cronce_cdk._observers import listing_schedules, role_path, schedules_of
 from cronce_cdk._placement import Placement
 from cronce_cdk._policy import policy_of
 from cronce_cdk._target import Target, container_of, start_statements, target_of
 from cronce_cdk._timing import Timing, retry_policy, timing_of
 from cronce_cdk.run_ledger import RunLedgerBase
 
-MAX_OVERRIDES = 8192
-"""Characters of a task's overrides, JSON included (ECS API Reference, RunTask)."""
-
-MAX_NAME = 64
-"""Characters of a schedule's name (Scheduler API Reference, CreateSchedule)."""
+MAX_OVERRIDES = 8192 - 512
+"""Characters of a task's overrides, JSON included: 8192 (ECS API Reference, RunTask), less what a rerun adds."""
 
 _FROM_SCHEDULER = {
     names.SCHEDULED_TIME: "<aws.scheduler.scheduled-time>",
@@ -49,7 +48,6 @@ _FROM_SCHEDULER = {
 }
 """What EventBridge Scheduler fills in (User Guide, "Adding context attributes")."""
 
-_TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")
 _SHELLS = ("sh", "bash", "ash", "dash", "/bin/sh", "/bin/bash", "/bin/ash", "/bin/dash")
 
 
@@ -62,6 +60,8 @@ class ScheduledTask(Construct):
 
     Attributes:
         job: The job's name in the ledger.
+        ledger: The ledger that its tasks ask.
+        enabled: Whether its schedule fires.
         policy: How the job treats overlaps, lateness, failures and crashes.
         schedule: The EventBridge schedule.
         schedule_name: Its name.
@@ -151,6 +151,7 @@ class ScheduledTask(Construct):
         path = f"{path_of(scope)}/{construct_id}"
         if not isinstance(ledger, RunLedgerBase):
             raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
+        self.ledger, self.enabled, self._start = ledger, enabled, start
         self.job = job_name(self, construct_id if job is None else job)
         self.policy = policy_of(
             self,
@@ -204,6 +205,7 @@ class ScheduledTask(Construct):
         words = texts(self, "command", command)
         own_tags = text_map(self, "tags", tags)
         self._stack, self._target, self._tagged = stack, target, propagate_tags or bool(own_tags)
+        self._group = seen.schedule_group_ref
         self.role = _scheduler_role(self, stack, seen, target, tagged=self._tagged)
         self.schedule_name = _schedule_name(stack, path, self.job)
         seconds, retries = retry_policy(timing.interval, self.policy.starting_deadline)
@@ -250,10 +252,13 @@ class ScheduledTask(Construct):
         return ec2.Connections(security_groups=[*network.security_groups]) if network else None
 
     def grant_run(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` read the schedule and start its task as the schedule does: for reruns and backfills."""
-        reads = iam.Grant.add_to_principal(
-            grantee=grantee, actions=["scheduler:GetSchedule"], resource_arns=[self.schedule.attr_arn]
-        )
+        """Let `grantee` find the schedule and start its task as the schedule does: for reruns and backfills.
+
+        Who asks the ledger besides needs `RunLedger.grant_read`.
+        """
+        group = schedules_of(self._stack, self._group)
+        reads = iam.Grant.add_to_principal(grantee=grantee, actions=["scheduler:GetSchedule"], resource_arns=[group])
+        grantee.grant_principal.add_to_principal_policy(listing_schedules())
         for statement in start_statements(self._stack, self._target, tagged=self._tagged):
             grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement.from_json(statement))
         return reads
@@ -280,15 +285,30 @@ class ScheduledTask(Construct):
 
     def metric_succeeded(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Runs that succeeded."""
-        return self.metric("RunSucceeded", period=period)
+        return self._count("succeeded", period)
 
     def metric_failed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Attempts that failed."""
-        return self.metric("RunFailed", period=period)
+        return self._count("failed", period)
 
     def metric_refused(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Tasks that left at once, because the run was not theirs to do."""
-        return self.metric("RunRefused", period=period)
+        return self._count("refused", period)
+
+    def metric_missed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Ticks that nobody delivered, as the ledger's watchdog found."""
+        return self._count("missed", period)
+
+    def metric_lost(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Runs whose owner was gone when their lease ran out."""
+        return self._count("run_lost", period)
+
+    def metric_launch_failed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+        """Ticks whose task could not be started, or stopped before it asked the ledger."""
+        return self._count("launch_failed", period)
+
+    def _count(self, event: str, period: cdk.Duration | None) -> cloudwatch.Metric:
+        return self.metric(METRIC_OF_EVENT[event], period=period)
 
     def _warn(self, timing: Timing, container: str, command: Sequence[str] | None, *, silent: bool) -> None:
         if timing.lost:
@@ -297,6 +317,13 @@ class ScheduledTask(Construct):
                 "lost-to-daylight-saving",
                 f"{timing.expression} in {timing.timezone}: {timing.lost}. That day has no run; a time outside of the"
                 " change, or UTC, has one every day.",
+            )
+        if self.enabled and timing.starts_when_made and self._start is None:
+            warn(
+                self,
+                "rate-without-start",
+                f"EventBridge counts {timing.expression} from a moment that it tells nobody, so nobody sees when a tick"
+                " is missing: it is not reported as missed, nor caught up. Say start=, or write a cron expression.",
             )
         if timing.schedule and timing.schedule.next(datetime.now(UTC)) is None:
             warn(self, "schedule-is-over", f"{timing.expression} is not due any more: all its ticks are past.")
@@ -367,6 +394,7 @@ def _scheduler_role(
     return iam.CfnRole(
         scope,
         "Role",
+        path=role_path(ledger.schedule_group_ref),
         assume_role_policy_document=remembered(stack, (ledger, "trust"), trust),
         policies=remembered(stack, (ledger, target, tagged, "policy"), policy),
     )
@@ -387,7 +415,7 @@ def _task_override(
     if command is not None:
         override["command"] = command
     text = json.dumps({"containerOverrides": [override]})
-    known = len(_TOKEN.sub("", text))
+    known = len(TOKEN.sub("", text))
     if known > MAX_OVERRIDES:
         raise refusal(scope, "environment", f"{known} characters", f"{MAX_OVERRIDES} with the command and CRONCE_*")
     if any(is_token(value) for name, value in variables.items() if name != names.LEDGER) or is_token(str(command)):
@@ -404,8 +432,7 @@ def _schedule_name(stack: cdk.Stack, path: str, job: str) -> str:
     stack_name = remembered(stack, ("name",), lambda: stack.stack_name)
     known = "" if is_token(stack_name) else stack_name
     digest = hashlib.sha256(f"{known}\0{path}".encode()).hexdigest()[:12]
-    readable = "" if is_token(job) else re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")
-    return f"{readable[: MAX_NAME - 13] or 'job'}-{digest}"
+    return f"{'job' if is_token(job) else schedule_name_stem(job)}-{digest}"
 
 
 def _instant(scope: ScheduledTask, argument: str, at: object) -> str | None:

@@ -92,7 +92,8 @@ def after_launch(
     """
     if task.trigger.by_person:
         return Leave("a person started it, and sees that it did not run")
-    if task.may_have_worked:
+    if task.may_have_worked and (task.exit_code == 0 or run.attempt == 0):
+        # With an attempt in the row, the job is known to ask; then one that failed cannot have got as far as its work.
         return Leave("it ran to an end of its own without asking the ledger")
     if not enabled:
         return Leave("the schedule is disabled")

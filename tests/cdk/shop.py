@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_events as events
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 
-from cronce_cdk import RunLedger, ScheduledTask
+from cronce import CatchUp
+from cronce_cdk import (
+    ClockJob,
+    CommandTarget,
+    EventTarget,
+    LambdaTarget,
+    RunLedger,
+    ScheduledTask,
+    SqsTarget,
+    TaskTarget,
+)
 
 PRIVATE_SUBNET, PUBLIC_SUBNET = "subnet-0a1b2c3d4e5f60001", "subnet-0a1b2c3d4e5f60002"
 ENVIRONMENT = cdk.Environment(account="111122223333", region="eu-west-1")
@@ -72,6 +86,34 @@ class Shop:
         found = assertions.Annotations.from_stack(self.stack).find_warning("*", assertions.Match.any_value())
         texts = [str(each.entry.data) for each in found]
         return {text.rpartition("[ack: ")[2].rstrip("]") for text in texts if "[ack: cronce:" in text}
+
+
+def every_target(shop: Shop) -> dict[str, ClockJob]:
+    """A clock's job for each kind of target."""
+    stack = shop.stack
+    queue = sqs.Queue.from_queue_arn(stack, "Queue", "arn:aws:sqs:eu-west-1:111122223333:work.fifo")
+    function = lambda_.Function.from_function_arn(
+        stack, "Function", "arn:aws:lambda:eu-west-1:111122223333:function:tick"
+    )
+    bus = events.EventBus.from_event_bus_arn(stack, "Bus", "arn:aws:events:eu-west-1:111122223333:event-bus/ticks")
+    task = shop.job("Report", enabled=False)
+    return {
+        "to-queue": ClockJob(every=timedelta(seconds=10), target=SqsTarget(queue)),
+        "to-task": ClockJob(schedule="0 6 * * *", timezone="Europe/Berlin", target=TaskTarget(task)),
+        "to-function": ClockJob(schedule="rate(5 minutes)", target=LambdaTarget(function)),
+        "to-bus": ClockJob(
+            every=cdk.Duration.hours(1), target=EventTarget(source="clock", detail_type="Tick", bus=bus)
+        ),
+        "to-default-bus": ClockJob(every=timedelta(hours=1), target=EventTarget(source="clock", detail_type="Tick")),
+        "to-command": ClockJob(
+            schedule="cron(0/5 * * * ? *)",
+            starting_deadline=timedelta(minutes=5),
+            catch_up=CatchUp.LATEST,
+            timeout=timedelta(seconds=10),
+            backoff_limit=3,
+            target=CommandTarget(["./enqueue", "{period}"]),
+        ),
+    }
 
 
 def container_override(task_input: Any) -> dict[str, Any]:  # noqa: ANN401  # a template's value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -61,6 +61,7 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("timezone", 1, "IANA"),
         ("job", "", "1 to 2048 bytes"),
         ("job", " digest", "no spaces around"),
+        ("job", "cronce:watchdog", "does not begin with cronce:"),
         ("job", "é" * 1025, "1 to 2048 bytes"),
         ("ledger", "runs", "from_table_name"),
         ("ledger", None, "from_table_name"),
@@ -74,7 +75,7 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("environment", {"A": 1}, "text"),
         ("environment", {"": "x"}, "text"),
         ("environment", {"CRONCE_JOB": "x"}, "do not begin with CRONCE_"),
-        ("environment", {"A": "x" * 8192}, "8192"),
+        ("environment", {"A": "x" * 7680}, "7680"),
         ("tags", {"team": None}, "text"),
         ("start", datetime(2026, 11, 29), "time zone"),  # noqa: DTZ001  # that is the point
         ("end", "2026-11-29", "time zone"),
@@ -242,6 +243,25 @@ def test_a_tables_name_is_checked(table_name: object) -> None:
     assert (made.value, seen.value) == (table_name, table_name)
 
 
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [
+        (timedelta(seconds=59), "1m"),
+        (timedelta(hours=24, seconds=1), "24h"),
+        (timedelta(seconds=90.5), "whole seconds"),
+        (5, "a datetime.timedelta or an aws_cdk.Duration"),
+        (cdk.Duration.seconds(cdk.Token.as_number(cdk.Aws.REGION)), "known at synth"),
+    ],
+)
+def test_the_watchdogs_patience_is_bounded(
+    shared_shop: Shop, request: pytest.FixtureRequest, value: object, allowed: str
+) -> None:
+    """A minute is as exact as EventBridge Scheduler is."""
+    ledger_id, patience = f"Ledger{abs(hash(request.node.name))}", cast("timedelta", value)
+    make: Callable[[], object] = lambda: RunLedger(shared_shop.stack, ledger_id, missed_after=patience)  # noqa: E731
+    _refused(f"Stack/{ledger_id}", "missed_after", allowed, make)
+
+
 @pytest.mark.parametrize("consistency", [None, dynamodb.MultiRegionConsistency.EVENTUAL])
 def test_a_replica_that_agrees_later_is_refused(consistency: dynamodb.MultiRegionConsistency | None) -> None:
     """Two Regions would both let a run in."""
@@ -287,7 +307,13 @@ def test_recorders_clusters_are_clusters() -> None:
         ("cluster", "main", "an ECS cluster"),
         ("image", "clock:1", "ContainerImage"),
         ("job", "", "1 to 2048 bytes"),
-        ("command", "cronce clock", "a list of words"),
+        ("job", "cronce:watchdog", "does not begin with cronce:"),
+        ("job", "the:clock", "without a colon"),
+        ("job", "cronce", "nor cronce"),
+        ("command", "celery beat", "a list of words"),
+        ("command", [], "a list of words"),
+        ("command", ["cronce", "pin", "--", "celery"], "cronce pin -- is put before it"),
+        ("command", ["/usr/local/bin/cronce", "clock"], "cronce pin -- is put before it"),
         ("environment", {"CRONCE_LEDGER": "x"}, "do not begin with CRONCE_"),
         ("stop_timeout", timedelta(seconds=5), "over 5s"),
         ("stop_timeout", cdk.Duration.seconds(121), "at most 2m"),
@@ -305,11 +331,50 @@ def test_a_clock_that_can_never_work_is_refused(
 ) -> None:
     """At once, like a job."""
     construct_id = f"Clock{abs(hash(request.node.name))}"
-    arguments: dict[str, Any] = {"ledger": shared_shop.ledger, "cluster": shared_shop.cluster, "image": IMAGE}
-    make: Callable[[], object] = lambda: PinnedScheduler(  # noqa: E731
-        shared_shop.stack, construct_id, **(arguments | {argument: value})
-    )
+    make = _clock_of(shared_shop, construct_id, **{"command": ["celery", "beat"], argument: value})
     _refused(f"Stack/{construct_id}", argument, allowed, make)
+
+
+def _clock_of(shop: Shop, construct_id: str, **changed: Any) -> Callable[[], PinnedScheduler]:  # noqa: ANN401
+    arguments: dict[str, Any] = {"ledger": shop.ledger, "cluster": shop.cluster, "image": IMAGE, **changed}
+    return lambda: PinnedScheduler(shop.stack, construct_id, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, None),
+        ({"config_file": "clock.toml", "command": ["celery"]}, "config_file, command"),
+        ({"jobs": {}, "command": ["celery"]}, "jobs, command"),
+    ],
+)
+def test_a_clock_does_one_thing(
+    shared_shop: Shop, request: pytest.FixtureRequest, given: dict[str, object], named: str | None
+) -> None:
+    """Its jobs, a file of its image, or another clock's command."""
+    construct_id = f"Clock{abs(hash(request.node.name))}"
+    error = _refused(
+        f"Stack/{construct_id}",
+        "jobs, config_file, command",
+        "exactly one",
+        _clock_of(shared_shop, construct_id, **given),
+    )
+    assert error.value == named
+
+
+@pytest.mark.parametrize("config_file", ["", 7])
+def test_a_configuration_file_is_a_path(shared_shop: Shop, request: pytest.FixtureRequest, config_file: object) -> None:
+    """In the image."""
+    construct_id = f"Clock{abs(hash(request.node.name))}"
+    make = _clock_of(shared_shop, construct_id, config_file=config_file)
+    _refused(f"Stack/{construct_id}", "config_file", "in the image", make)
+
+
+@pytest.mark.parametrize("within", [timedelta(seconds=59), timedelta(days=7, seconds=1)])
+def test_an_alarm_looks_no_further_back_than_cloudwatch(shop: Shop, within: timedelta) -> None:
+    """And no less than a datapoint."""
+    clock = _clock_of(shop, "Clock", command=["celery"])()
+    _refused("Stack/Clock", "within", "1m to 7d", lambda: clock.alarm_no_leader(within=within))
 
 
 def test_a_ledger_of_another_stack_needs_a_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,15 +15,19 @@ from aws_cdk import assertions
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 
-from cronce_cdk import PinnedScheduler, RunLedger
-from tests.cdk.shop import PRIVATE_SUBNET, Shop, new_shop
+from cronce import environment as names
+from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger
+from tests.cdk.shop import ENVIRONMENT, PRIVATE_SUBNET, Shop, imported_cluster, new_shop
 
 IMAGE = ecs.ContainerImage.from_registry("clock:1")
 
 
-def _clock(shop: Shop, **changed: Any) -> PinnedScheduler:  # noqa: ANN401  # any argument
-    arguments: dict[str, Any] = {"ledger": shop.ledger, "cluster": shop.cluster, "image": IMAGE, **changed}
-    return PinnedScheduler(shop.stack, "Clock", **arguments)
+def _clock(shop: Shop, construct_id: str = "Clock", **changed: Any) -> PinnedScheduler:  # noqa: ANN401  # any argument
+    """A clock of somebody else's, with some arguments changed; what `cronce clock` does is in test_clock_jobs.py."""
+    arguments: dict[str, Any] = {"ledger": shop.ledger, "cluster": shop.cluster, "image": IMAGE}
+    if not {"jobs", "config_file"} & changed.keys():
+        arguments["command"] = ["celery", "beat"]
+    return PinnedScheduler(shop.stack, construct_id, **(arguments | changed))
 
 
 def _service(shop: Shop) -> dict[str, Any]:
@@ -70,7 +75,7 @@ def test_its_container_reaps_children_and_has_time_to_give_up_the_lease(shop: Sh
     environ = {each["Name"]: each["Value"] for each in container["Environment"]}
     assert container["LinuxParameters"]["InitProcessEnabled"] is True
     assert container["StopTimeout"] == 30
-    assert container["Command"] == ["cronce", "clock"]
+    assert container["Command"] == ["cronce", "pin", "--", "celery", "beat"]
     assert container["LogConfiguration"]["LogDriver"] == "awslogs"
     assert environ | {"CRONCE_LEDGER": None} == {
         "CRONCE_JOB": "Clock",
@@ -89,11 +94,143 @@ def test_its_role_may_hold_its_own_lease_alone(shop: Shop) -> None:
     assert statement["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["the-clock"]}}
 
 
-def test_any_clock_of_ones_own_runs_pinned(shop: Shop) -> None:
-    """Clockwork, celery beat: whatever goes behind `cronce pin --`."""
-    _clock(shop, command=["cronce", "pin", "--", "clockwork", "clock.rb"], stop_timeout=cdk.Duration.seconds(90))
+def test_any_other_clock_runs_pinned(shop: Shop) -> None:
+    """Clockwork, celery beat: its own command is given, `cronce pin --` comes before it."""
+    _clock(shop, command=["clockwork", "clock.rb"], stop_timeout=cdk.Duration.seconds(90))
     assert _container(shop)["Command"] == ["cronce", "pin", "--", "clockwork", "clock.rb"]
     assert _container(shop)["StopTimeout"] == 90
+    assert names.SCHEDULE_GROUP not in {each["Name"] for each in _container(shop)["Environment"]}
+
+
+@pytest.mark.parametrize("given", [{"command": ["celery", "beat"]}, {"config_file": "clock.toml"}])
+def test_ecs_asks_the_clock_whether_it_is_well(shop: Shop, given: dict[str, Any]) -> None:
+    """Three bad answers in half a minute replace it; a minute at the start does not count."""
+    _clock(shop, **given)
+    assert _container(shop)["HealthCheck"] == {
+        "Command": ["CMD", "cronce", "health"],
+        "Interval": 10,
+        "Timeout": 5,
+        "Retries": 3,
+        "StartPeriod": 60,
+    }
+
+
+def test_the_ledgers_functions_look_after_it(shop: Shop) -> None:
+    """They are told its cluster, service and lease; the watchdog may look at it, the recorder hears of its tasks."""
+    _clock(shop, "First")
+    _clock(shop, "Second", job="the-second")
+    services = {each[:5].strip("S"): each for each in shop.resources("AWS::ECS::Service")}
+    first, second = (name for prefix in ("First", "Second") for name in services.values() if name.startswith(prefix))
+    functions = shop.resources("AWS::Lambda::Function")
+    told = [each["Properties"]["Environment"]["Variables"][names.PINNED_SERVICES] for each in functions.values()]
+    assert told[0] == told[1]
+    values = [part if isinstance(part, str) else "{REF}" for part in told[0]["Fn::Join"][1]]
+    cluster = "arn:{REF}:ecs:eu-west-1:111122223333:cluster/main"
+    assert json.loads("".join(values)) == [
+        {"cluster": cluster, "service": "{REF}", "job": "First"},
+        {"cluster": cluster, "service": "{REF}", "job": "the-second"},
+    ]
+    looks = [each for each in shop.role_statements("LedgerWatchdogRole") if each["Action"] == "ecs:DescribeServices"]
+    assert [each["Resource"] for each in looks] == [{"Ref": first}, {"Ref": second}]
+    assert [each for each in shop.role_statements("LedgerRecorderRole") if "ecs" in str(each["Action"])] == []
+    [recorder] = [name for name in functions if name.startswith("LedgerRecorder")]
+    rules = {name: each["Properties"] for name, each in shop.resources("AWS::Events::Rule").items()}
+    for prefix, service in (("First", first), ("Second", second)):
+        [rule] = [each for name, each in rules.items() if name.startswith(prefix)]
+        assert [target["Arn"] for target in rule["Targets"]] == [{"Fn::GetAtt": [recorder, "Arn"]}]
+        assert rule["EventPattern"] == {
+            "source": ["aws.ecs"],
+            "detail-type": ["ECS Task State Change"],
+            "detail": {
+                "lastStatus": ["STOPPED"],
+                "clusterArn": [
+                    {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
+                ],
+                "group": [{"Fn::Join": ["", ["service:", {"Fn::GetAtt": [service, "Name"]}]]}],
+            },
+        }
+    assert shop.warnings() == set()
+
+
+def test_a_clock_in_another_stack_than_its_ledger_says_that_nobody_looks_after_it() -> None:
+    """And makes no export."""
+    app = cdk.App()
+    shop, clocks = new_shop(app, "Ledgers"), cdk.Stack(app, "Clocks", env=ENVIRONMENT)
+    ledger = RunLedger(shop.stack, "Named", table_name="runs")
+    PinnedScheduler(
+        clocks, "Clock", ledger=ledger, cluster=imported_cluster(clocks), image=IMAGE, command=["celery", "beat"]
+    )
+    found = assertions.Annotations.from_stack(clocks).find_warning("*", assertions.Match.any_value())
+    assert ["[ack: cronce:pinned-service-not-watched]" in str(each.entry.data) for each in found] == [True]
+    assert names.PINNED_SERVICES not in json.dumps(assertions.Template.from_stack(shop.stack).to_json())
+    assert "Outputs" not in assertions.Template.from_stack(shop.stack).to_json()
+    assert "Fn::ImportValue" not in json.dumps(assertions.Template.from_stack(clocks).to_json())
+
+
+def test_a_second_clock_of_that_name_is_refused() -> None:
+    """They would take turns with one lease."""
+    shop = new_shop()
+    _clock(shop, job="the-clock")
+    with pytest.raises(ConstructConfigError) as caught:
+        _clock(shop, "Other", job="the-clock")
+    assert (caught.value.path, caught.value.argument, caught.value.value) == ("Stack/Other", "job", "the-clock")
+    assert "Stack/Clock has this one" in caught.value.allowed
+
+
+@pytest.mark.parametrize(
+    ("stage", "environment", "refused"),
+    [
+        (None, ENVIRONMENT, True),
+        (None, cdk.Environment(account="111122223333", region="eu-central-1"), False),
+        (None, cdk.Environment(account="444455556666", region="eu-west-1"), False),
+        ("Prod", ENVIRONMENT, False),
+    ],
+)
+def test_nor_in_another_stack_that_knows_the_ledger_by_its_name(
+    stage: str | None, environment: cdk.Environment, *, refused: bool
+) -> None:
+    """In one stage, account and Region one name is one ledger."""
+    app = cdk.App()
+    first = cdk.Stack(app, "First", env=ENVIRONMENT)
+    second = cdk.Stack(cdk.Stage(app, stage) if stage else app, "Second", env=environment)
+
+    def add(stack: cdk.Stack) -> None:
+        ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+        cluster = imported_cluster(stack)
+        PinnedScheduler(stack, "Clock", ledger=ledger, cluster=cluster, image=IMAGE, command=["celery", "beat"])
+
+    add(first)
+    if refused:
+        with pytest.raises(ConstructConfigError, match="First/Clock has this one"):
+            add(second)
+    else:
+        add(second)
+
+
+def test_a_job_and_a_clock_share_no_name(shop: Shop) -> None:
+    """A scheduled task's runs would stand in the clock's rows."""
+    _clock(shop, job="the-clock")
+    with pytest.raises(ConstructConfigError, match="Stack/Clock has this one"):
+        shop.job(job="the-clock")
+
+
+def test_silence_without_a_leader_can_ring(shop: Shop) -> None:
+    """Missing data counts, because a dead clock writes none."""
+    alarm = _clock(shop).alarm_no_leader()
+    [found] = shop.resources("AWS::CloudWatch::Alarm").values()
+    assert found["Properties"] == {
+        "AlarmDescription": "No clock holds the lease for 5m",
+        "Namespace": "cronce",
+        "MetricName": "Leading",
+        "Dimensions": [{"Name": "Job", "Value": "Clock"}],
+        "Statistic": "Sum",
+        "Period": 60,
+        "EvaluationPeriods": 5,
+        "Threshold": 1,
+        "ComparisonOperator": "LessThanThreshold",
+        "TreatMissingData": "breaching",
+    }
+    assert alarm.node.path == "Stack/Clock/NoLeader"
 
 
 def test_spot_is_fine_beside_on_demand(shop: Shop) -> None:
@@ -275,6 +412,7 @@ def test_a_clock_in_a_nested_stack_is_looked_at_too() -> None:
         ledger=RunLedger.from_table_name(nested, "Ledger", table_name="runs"),
         cluster=shop.cluster,
         image=IMAGE,
+        command=["celery", "beat"],
     )
     _l1(clock).add_property_override("DesiredCount", 4)
     with pytest.raises(RuntimeError, match="DesiredCount at Stack/Inner/Clock/Service/Service: 4"):

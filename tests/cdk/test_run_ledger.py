@@ -21,7 +21,8 @@ from aws_cdk import assertions
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 
-from cronce.environment import LEDGER
+from cronce import environment as names
+from cronce.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from cronce_cdk._lambda_code import lambda_archive
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
@@ -76,16 +77,23 @@ def test_the_table_is_exactly_this(stack: cdk.Stack) -> None:
     }
 
 
-def test_a_ledger_makes_its_table_group_queue_and_recorder(stack: cdk.Stack) -> None:
+def test_a_ledger_makes_its_table_group_queue_recorder_and_watchdog(stack: cdk.Stack) -> None:
     """No custom resource comes along, and no managed policy."""
     RunLedger(stack, "Ledger")
     template = assertions.Template.from_stack(stack).to_json()
     assert sorted(resource["Type"] for resource in template["Resources"].values()) == [
         "AWS::DynamoDB::GlobalTable",
         "AWS::Events::Rule",
+        "AWS::Events::Rule",
         "AWS::IAM::Role",
+        "AWS::IAM::Role",
+        "AWS::Lambda::EventInvokeConfig",
+        "AWS::Lambda::EventSourceMapping",
+        "AWS::Lambda::Function",
         "AWS::Lambda::Function",
         "AWS::Lambda::Permission",
+        "AWS::Lambda::Permission",
+        "AWS::Logs::LogGroup",
         "AWS::Logs::LogGroup",
         "AWS::SQS::Queue",
         "AWS::SQS::QueuePolicy",
@@ -193,12 +201,14 @@ def test_a_ledger_of_another_stack_is_used_by_its_name(stack: cdk.Stack) -> None
 
 
 def test_dead_letters_are_kept_for_two_weeks_and_encrypted(stack: cdk.Stack) -> None:
-    """And nobody sends them in the clear."""
+    """And nobody sends them in the clear; one that is being read is hidden six times as long as reading may take."""
     ledger = RunLedger(stack, "Ledger")
     assert _only(stack, "AWS::SQS::Queue")["Properties"] == {
         "MessageRetentionPeriod": 1_209_600,
         "SqsManagedSseEnabled": True,
+        "VisibilityTimeout": 360,
     }
+    assert _function(stack, "recorder")["Timeout"] == 60
     metric = ledger.metric_dead_letters()
     assert (metric.namespace, metric.metric_name) == ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
 
@@ -209,53 +219,229 @@ def test_the_group_goes_with_its_ledger(stack: cdk.Stack) -> None:
     assert _only(stack, "AWS::Scheduler::ScheduleGroup")["DeletionPolicy"] == "Delete"
 
 
-def test_the_recorder_may_settle_runs_and_write_its_log_and_nothing_else(stack: cdk.Stack) -> None:
-    """Two actions on the table, two on its own log; no managed policy."""
-    RunLedger(stack, "Ledger")
-    [table] = assertions.Template.from_stack(stack).find_resources("AWS::DynamoDB::GlobalTable")
-    [log] = assertions.Template.from_stack(stack).find_resources("AWS::Logs::LogGroup")
-    role = _only(stack, "AWS::IAM::Role")["Properties"]
+def _function(stack: cdk.Stack, module: str) -> dict[str, Any]:
+    handler = f"cronce_lambdas.{module}.handler"
+    [found] = [
+        each["Properties"]
+        for each in _resources(stack, "AWS::Lambda::Function")
+        if each["Properties"]["Handler"] == handler
+    ]
+    properties: dict[str, Any] = found
+    return properties
+
+
+def _statements(stack: cdk.Stack, function: str) -> list[dict[str, Any]]:
+    """What the role of the function allows; it has one inline policy and nothing else."""
+    roles = assertions.Template.from_stack(stack).find_resources("AWS::IAM::Role")
+    [role] = [each["Properties"] for name, each in roles.items() if name.startswith(f"Ledger{function}Role")]
     [policy] = role.pop("Policies")
     assert list(role) == ["AssumeRolePolicyDocument"]
-    assert policy["PolicyDocument"]["Statement"] == [
+    statements: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
+    return statements
+
+
+def _arn(*rest: object) -> dict[str, Any]:
+    return {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, *rest]]}
+
+
+def _expected_statements(stack: cdk.Stack, function: str, table_actions: list[str]) -> list[dict[str, Any]]:
+    """What both functions may do: their log, the table, the group's schedules, its jobs' roles, and to tell of it."""
+    template = assertions.Template.from_stack(stack)
+    [table] = template.find_resources("AWS::DynamoDB::GlobalTable")
+    [log] = [name for name in template.find_resources("AWS::Logs::LogGroup") if function in name]
+    [group] = template.find_resources("AWS::Scheduler::ScheduleGroup")
+    return [
         {
             "Effect": "Allow",
             "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
             "Resource": {"Fn::GetAtt": [log, "Arn"]},
         },
+        {"Effect": "Allow", "Action": table_actions, "Resource": {"Fn::GetAtt": [table, "Arn"]}},
         {
             "Effect": "Allow",
-            "Action": ["dynamodb:GetItem", "dynamodb:PutItem"],
-            "Resource": {"Fn::GetAtt": [table, "Arn"]},
+            "Action": ["scheduler:CreateSchedule", "scheduler:GetSchedule"],
+            "Resource": _arn(":scheduler:eu-west-1:111122223333:schedule/", {"Ref": group}, "/*"),
+        },
+        {"Effect": "Allow", "Action": "scheduler:ListSchedules", "Resource": "*"},
+        {
+            "Effect": "Allow",
+            "Action": "iam:PassRole",
+            "Resource": _arn(":iam::111122223333:role/cronce/", {"Ref": group}, "/*"),
+            "Condition": {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
+        },
+        {
+            "Effect": "Allow",
+            "Action": "events:PutEvents",
+            "Resource": _arn(":events:eu-west-1:111122223333:event-bus/default"),
+            "Condition": {"StringEquals": {"events:source": "cronce"}},
         },
     ]
+
+
+def test_the_recorder_may_do_exactly_this(stack: cdk.Stack) -> None:
+    """It looks at single runs only; it reads dead letters, and its own lost events are put among them."""
+    RunLedger(stack, "Ledger")
+    [queue] = assertions.Template.from_stack(stack).find_resources("AWS::SQS::Queue")
+    arn = {"Fn::GetAtt": [queue, "Arn"]}
+    assert _statements(stack, "Recorder") == [
+        *_expected_statements(stack, "Recorder", ["dynamodb:GetItem", "dynamodb:PutItem"]),
+        {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arn},
+        {
+            "Effect": "Allow",
+            "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+            "Resource": arn,
+        },
+    ]
+
+
+def test_the_watchdog_may_do_exactly_this(stack: cdk.Stack) -> None:
+    """It also pages through a job's runs; without a pinned service it asks ECS nothing."""
+    RunLedger(stack, "Ledger")
+    table_actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
+    assert _statements(stack, "Watchdog") == _expected_statements(stack, "Watchdog", table_actions)
+
+
+@pytest.mark.parametrize("table_name", [None, "r" * 255])
+def test_the_roles_that_the_functions_pass_are_those_of_the_groups_jobs(table_name: str | None) -> None:
+    """By their IAM path, of this stack and of others; 512 characters are the limit, 64 that of the last part."""
+    app = cdk.App()
+    stack = cdk.Stack(app, "S" * 120, env=ENVIRONMENT)
+    ledger = RunLedger(stack, "Ledger", table_name=table_name)
+    ScheduledTask(
+        stack,
+        "Job",
+        ledger=ledger,
+        schedule="@daily",
+        cluster=imported_cluster(stack),
+        task_definition=fargate_task(stack),
+    )
+    roles = assertions.Template.from_stack(stack).find_resources("AWS::IAM::Role")
+    [role] = [each["Properties"] for name, each in roles.items() if name.startswith("JobRole")]
+    [group] = assertions.Template.from_stack(stack).find_resources("AWS::Scheduler::ScheduleGroup")
+    assert role["Path"] == {"Fn::Join": ["", ["/cronce/", {"Ref": group}, "/"]]}
+    assert "RoleName" not in role
+    name = _only(stack, "AWS::Scheduler::ScheduleGroup")["Properties"].get("Name", "g" * 64)
+    assert len(f"/cronce/{name}/") <= 73
+
+
+def test_a_job_of_another_stack_has_a_role_that_the_functions_may_pass() -> None:
+    """The path is the same text on both sides."""
+    app = cdk.App()
+    ledgers, jobs = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Jobs"))
+    ledger = RunLedger(ledgers, "Ledger", table_name="runs")
+    ScheduledTask(
+        jobs,
+        "Job",
+        ledger=ledger,
+        schedule="@daily",
+        cluster=imported_cluster(jobs),
+        task_definition=fargate_task(jobs),
+    )
+    [path] = [each["Properties"]["Path"] for each in _resources(jobs, "AWS::IAM::Role") if "Path" in each["Properties"]]
+    group = _only(ledgers, "AWS::Scheduler::ScheduleGroup")["Properties"]["Name"]
+    assert (path, group) == ("/cronce/runs/", "runs")
+
+
+def test_an_event_that_the_recorder_cannot_get_done_is_not_lost(stack: cdk.Stack) -> None:
+    """After Lambda's three tries it goes to the queue that the recorder reads, which keeps it for two weeks."""
+    RunLedger(stack, "Ledger")
+    template = assertions.Template.from_stack(stack)
+    [queue] = template.find_resources("AWS::SQS::Queue")
+    [recorder] = [name for name in template.find_resources("AWS::Lambda::Function") if "Recorder" in name]
+    arn = {"Fn::GetAtt": [queue, "Arn"]}
+    assert _function(stack, "recorder")["DeadLetterConfig"] == {"TargetArn": arn}
+    assert _only(stack, "AWS::Lambda::EventSourceMapping")["Properties"] == {
+        "BatchSize": 10,
+        "EventSourceArn": arn,
+        "FunctionName": {"Ref": recorder},
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "ScalingConfig": {"MaximumConcurrency": 2},
+    }
+
+
+def test_the_watchdog_looks_each_minute_and_no_look_is_repeated(stack: cdk.Stack) -> None:
+    """The next one makes up for it."""
+    ledger = RunLedger(stack, "Ledger", missed_after=cdk.Duration.minutes(10))
+    template = assertions.Template.from_stack(stack)
+    [watchdog] = [name for name in template.find_resources("AWS::Lambda::Function") if "Watchdog" in name]
+    [rule] = [each["Properties"] for each in _resources(stack, "AWS::Events::Rule") if "Watchdog" in json.dumps(each)]
+    retries = _only(stack, "AWS::Lambda::EventInvokeConfig")["Properties"]
+    function = _function(stack, "watchdog")
+    [group] = template.find_resources("AWS::Scheduler::ScheduleGroup")
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
+    assert [each["Arn"] for each in rule["Targets"]] == [{"Fn::GetAtt": [watchdog, "Arn"]}]
+    assert (retries["MaximumRetryAttempts"], retries["MaximumEventAgeInSeconds"]) == (0, 60)
+    assert retries["FunctionName"] == {"Ref": watchdog}
+    assert "DeadLetterConfig" not in function
+    assert function["Environment"]["Variables"] == {
+        names.LEDGER: stack.resolve(ledger.table_url),
+        names.SCHEDULE_GROUP: {"Ref": group},
+        names.METRICS: "emf",
+        names.MISSED_AFTER: "10m",
+    }
 
 
 def test_the_recorder_hears_of_stopped_tasks_of_its_own_ledger(stack: cdk.Stack) -> None:
     """Whose container was told to ask this very table; tasks of others invoke nothing."""
     ledger = RunLedger(stack, "Ledger", clusters=[imported_cluster(stack)])
-    function = _only(stack, "AWS::Lambda::Function")["Properties"]
+    function = _function(stack, "recorder")
     url = stack.resolve(ledger.table_url)
-    assert _only(stack, "AWS::Events::Rule")["Properties"]["EventPattern"] == {
+    [group] = assertions.Template.from_stack(stack).find_resources("AWS::Scheduler::ScheduleGroup")
+    assert _task_events(stack) == {
         "source": ["aws.ecs"],
         "detail-type": ["ECS Task State Change"],
         "detail": {
             "lastStatus": ["STOPPED"],
-            "overrides": {"containerOverrides": {"environment": {"name": [LEDGER], "value": [url]}}},
+            "overrides": {"containerOverrides": {"environment": {"name": [names.LEDGER], "value": [url]}}},
             "clusterArn": [
                 {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
             ],
         },
     }
-    assert function["Handler"] == "cronce_lambdas.recorder.handler"
     assert function["Runtime"] == "python3.13"
-    assert function["Environment"] == {"Variables": {LEDGER: url}}
+    assert function["Environment"]["Variables"] == {
+        names.LEDGER: url,
+        names.SCHEDULE_GROUP: {"Ref": group},
+        names.METRICS: "emf",
+    }
 
 
 def test_the_recorder_hears_of_every_cluster_unless_told_otherwise(stack: cdk.Stack) -> None:
     """Jobs may come to clusters that are made later."""
     RunLedger(stack, "Ledger")
-    assert "clusterArn" not in _only(stack, "AWS::Events::Rule")["Properties"]["EventPattern"]["detail"]
+    assert "clusterArn" not in _task_events(stack)["detail"]
+
+
+def _task_events(stack: cdk.Stack) -> dict[str, Any]:
+    rules = [each["Properties"] for each in _resources(stack, "AWS::Events::Rule")]
+    [pattern] = [rule["EventPattern"] for rule in rules if "EventPattern" in rule]
+    found: dict[str, Any] = pattern
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "event"),
+    [("metric_missed", "missed"), ("metric_lost", "run_lost"), ("metric_launch_failed", "launch_failed")],
+)
+def test_metrics_are_those_of_the_watchdog_and_recorder(stack: cdk.Stack, method: str, event: str) -> None:
+    """Of one job, or of the ledger: an alarm cannot add up jobs."""
+    ledger = RunLedger(stack, "Ledger", table_name="runs")
+    of_all, of_one = getattr(ledger, method)(), getattr(ledger, method)(job="digest", period=cdk.Duration.minutes(1))
+    assert {(each.namespace, each.metric_name, each.statistic) for each in (of_all, of_one)} == {
+        (NAMESPACE, METRIC_OF_EVENT[event], "Sum")
+    }
+    assert (stack.resolve(of_all.dimensions), of_one.dimensions) == (
+        {"Ledger": stack.resolve(ledger.table.table_name)},
+        {"Job": "digest"},
+    )
+    assert of_one.period.to_minutes() == 1
+
+
+def test_a_wrong_count_of_a_pinned_service_is_a_metric_of_the_ledger(stack: cdk.Stack) -> None:
+    """For an alarm."""
+    ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+    metric = ledger.metric_pinned_count_wrong()
+    assert (metric.metric_name, metric.dimensions) == (METRIC_OF_EVENT["pinned_count_wrong"], {"Ledger": "runs"})
 
 
 def test_strong_replicas_are_taken_and_then_there_is_no_ttl(stack: cdk.Stack) -> None:
@@ -289,8 +475,8 @@ def test_a_name_leads_to_the_same_group_and_queue_from_either_side(table_name: s
 def test_names_that_look_alike_lead_to_different_groups_and_queues() -> None:
     """Cut or rewritten names end in a hash of the whole."""
     stack = cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
-    names = ["runs.a", "runs-a", "r" * 70 + "1", "r" * 70 + "2"]
-    ledgers = [RunLedger.from_table_name(stack, f"L{i}", table_name=name) for i, name in enumerate(names)]
+    tables = ["runs.a", "runs-a", "r" * 70 + "1", "r" * 70 + "2"]
+    ledgers = [RunLedger.from_table_name(stack, f"L{i}", table_name=name) for i, name in enumerate(tables)]
     assert len({ledger.schedule_group.schedule_group_name for ledger in ledgers}) == 4
     assert len({ledger.dead_letter_queue.queue_name for ledger in ledgers}) == 4
 
@@ -335,12 +521,13 @@ def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:
 
 def test_the_archive_holds_what_the_handlers_import_and_no_more() -> None:
     """Source files of the two packages without the commands, and zone data."""
-    names = zipfile.ZipFile(io.BytesIO(lambda_archive())).namelist()
-    assert {"cronce/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*names}
-    assert names == sorted(names)
-    assert {name.partition("/")[0] for name in names} == {"cronce", "cronce_lambdas", "tzdata"}
-    assert [name for name in names if name.startswith("cronce/cli/") or "__pycache__" in name] == []
-    assert [name for name in names if not name.startswith("tzdata/") and not name.endswith(".py")] == []
+    found = zipfile.ZipFile(io.BytesIO(lambda_archive())).namelist()
+    assert {"cronce/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*found}
+    assert found == sorted(found)
+    assert {name.partition("/")[0] for name in found} == {"cronce", "cronce_lambdas", "tzdata"}
+    left_out = ("cronce/cli/", "cronce/demo/", "cronce/ticker/")
+    assert [name for name in found if name.startswith(left_out) or "__pycache__" in name] == []
+    assert [name for name in found if not name.startswith("tzdata/") and not name.endswith(".py")] == []
 
 
 def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> None:
@@ -362,18 +549,24 @@ def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> No
     assert done.stdout.split() == [str(tmp_path / "cronce/__init__.py"), hashlib.sha256(lambda_archive()).hexdigest()]
 
 
-def test_the_handler_runs_from_the_archive_alone(tmp_path: Path) -> None:
-    """Without site-packages: only boto3 comes with Lambda's runtime, and it is not needed to import."""
+def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
+    """Without site-packages: only boto3 comes with Lambda's runtime, and a foreign event needs none of it."""
     archive = tmp_path / "code.zip"
     archive.write_bytes(lambda_archive())
     code = (
-        f"import sys; sys.path.insert(0, {str(archive)!r}); import cronce_lambdas.recorder as r;"
+        f"import sys; sys.path.insert(0, {str(archive)!r});"
+        "import cronce_lambdas.recorder as r, cronce_lambdas.watchdog;"
         "from importlib.resources import files;"
-        "print(r.__file__, r.handler({}, None), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file())"
+        "print(r.__file__, list(r.handler({}, None)), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file())"
     )
-    done = subprocess.run([sys.executable, "-ISc", code], check=True, capture_output=True, text=True)
-    assert done.stdout.split(maxsplit=1)[0] == f"{archive}/cronce_lambdas/recorder.py"
-    assert done.stdout.rstrip().endswith("True")
+    done = subprocess.run(
+        [sys.executable, "-ISc", code],
+        env={names.LEDGER: "dynamodb://runs?region=eu-west-1"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True"]
 
 
 def test_a_missing_package_is_named(stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -448,20 +448,29 @@ def test_one_app_deployed_twice_under_two_names_shares_no_schedule() -> None:
     assert found[0] != found[1]
 
 
-def test_a_grant_to_run_is_what_the_schedule_itself_may_and_to_read_it(shop: Shop) -> None:
+def test_a_grant_to_run_is_what_the_schedule_itself_may_and_to_find_it(shop: Shop) -> None:
     """For reruns and backfills, which go through the schedule's own target."""
     operator = iam.Role(shop.stack, "Operator", assumed_by=iam.AccountRootPrincipal())
     shop.job(propagate_tags=True).grant_run(operator)
     [policy] = [p for n, p in shop.resources("AWS::IAM::Policy").items() if n.startswith("Operator")]
-    read, *starts = policy["Properties"]["PolicyDocument"]["Statement"]
-    [schedule] = _ids(shop, "AWS::Scheduler::Schedule")
-    assert (read["Action"], read["Resource"]) == ("scheduler:GetSchedule", {"Fn::GetAtt": [schedule, "Arn"]})
+    reads, lists, *starts = policy["Properties"]["PolicyDocument"]["Statement"]
+    [group] = _ids(shop, "AWS::Scheduler::ScheduleGroup")
+    schedules = ["arn:", {"Ref": "AWS::Partition"}, ":scheduler:eu-west-1:111122223333:schedule/", {"Ref": group}, "/*"]
+    assert reads == {"Effect": "Allow", "Action": "scheduler:GetSchedule", "Resource": {"Fn::Join": ["", schedules]}}
+    assert lists == {"Effect": "Allow", "Action": "scheduler:ListSchedules", "Resource": "*"}
     assert starts == [each for each in shop.role_statements() if each["Action"] != "sqs:SendMessage"]
 
 
 @pytest.mark.parametrize(
     ("method", "event"),
-    [("metric_succeeded", "succeeded"), ("metric_failed", "failed"), ("metric_refused", "refused")],
+    [
+        ("metric_succeeded", "succeeded"),
+        ("metric_failed", "failed"),
+        ("metric_refused", "refused"),
+        ("metric_missed", "missed"),
+        ("metric_lost", "run_lost"),
+        ("metric_launch_failed", "launch_failed"),
+    ],
 )
 def test_metrics_are_those_that_the_task_reports(shop: Shop, method: str, event: str) -> None:
     """Same namespace, name and dimension."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aws_cdk as cdk
@@ -36,6 +36,12 @@ def test_a_plain_job_has_no_warning(shop: Shop) -> None:
             {"schedule": "cron(30 2 ? * SUN *)", "timezone": "Europe/Berlin"},
             {"schedule": "cron(30 2 ? * MON *)", "timezone": "Europe/Berlin"},
         ),
+        (
+            "rate-without-start",
+            {"schedule": "rate(5 minutes)"},
+            {"schedule": "rate(5 minutes)", "start": datetime(2026, 11, 29, tzinfo=UTC)},
+        ),
+        ("rate-without-start", {"schedule": "rate(1 day)"}, {"schedule": "rate(1 day)", "enabled": False}),
         ("schedule-is-over", {"schedule": "at(2020-01-01T00:00:00)"}, {"schedule": "at(2126-01-01T00:00:00)"}),
         ("schedule-is-over", {"schedule": "cron(0 6 * * ? 2025)"}, {"schedule": "cron(0 6 * * ? 2025-2126)"}),
         (

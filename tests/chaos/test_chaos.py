@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.chaos.play import play
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 
@@ -16,10 +20,16 @@ SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 @pytest.mark.prove
 @pytest.mark.timeout(3 * SECONDS + 600)
 @pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, are Linux's")
-def test_no_chaos_breaks_a_promise(tmp_path: Path, dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_chaos_breaks_a_promise(
+    tmp_path: Path, dynamodb_local: str, record_property: Callable[[str, object], None]
+) -> None:
     """Kills, stops, clock jumps and storms, a minute of them, or 15 with LONG=1."""
     outcome = play(tmp_path, dynamodb_local, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{outcome}\n")
+    record_property("chaos", str(outcome))
+    record_property("seconds of chaos", SECONDS)
+    record_property("programs", outcome.started)
+    record_property("blows", outcome.blows.total())
+    record_property("attempts at work", outcome.verdict.attempts)
+
     assert outcome.violations == []
     assert outcome.verdict.attempts > outcome.periods, "nobody was ever succeeded: this was no chaos"

@@ -16,7 +16,7 @@ import pytest
 from tests.e2e import images
 from tests.e2e.emulator import ADDRESS, Emulator
 from tests.e2e.engine import Engine, prepare
-from tests.e2e.names import IMAGE, STACK
+from tests.e2e.names import BEATS_IMAGE, IMAGE, STACK
 from tests.e2e.steps import steps_taken
 from tests.e2e.world import World
 from tests.support.lane_plugin import LanePlugin
@@ -59,14 +59,25 @@ def docker() -> Iterator[Engine]:
         images.build_base(engine)
         images.build_emulator(engine)
         images.build_digest(engine)
+        images.build_beats(engine)
         yield engine
 
 
 @pytest.fixture(scope="session")
-def world(docker: Engine) -> Iterator[World]:
+def aws(docker: Engine) -> Iterator[Emulator]:
+    """The emulated AWS, ready for CDK; the scenarios' own look into it goes there, and nowhere else."""
+    with Emulator(docker) as aws, pytest.MonkeyPatch.context() as here:
+        for name, value in aws.environment.items():
+            here.setenv(name, value)
+        aws.bootstrap()
+        yield aws
+
+
+@pytest.fixture(scope="session")
+def world(docker: Engine, aws: Emulator) -> Iterator[World]:
     """The deployed stack in the emulated AWS."""
-    with Emulator(docker) as aws:
-        app = f"{sys.executable} -m tests.e2e.stack"
-        outputs = aws.deploy(STACK, app=app, env={IMAGE: images.DIGEST})
-        with World(aws, docker, outputs) as world:
-            yield world
+    app = f"{sys.executable} -m tests.e2e.stack {STACK}"
+    outputs = aws.deploy(STACK, app=app, env={IMAGE: images.DIGEST, BEATS_IMAGE: images.BEATS})
+    with World(aws, docker, outputs) as world:
+        yield world
+        assert not world.denials(), "a role lacks something that the project asked for"

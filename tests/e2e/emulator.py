@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,12 +29,21 @@ ACCOUNT, REGION = "000000000000", "eu-west-1"
 ADDRESS = "169.254.170.2"
 """Where ECS's agent serves credentials and metadata to tasks; SDKs take credentials from no other host."""
 
+SCENARIO = "scenario"
+"""Who takes on a role to see what it allows."""
+
 _NETWORK, _SUBNET, _GATEWAY = "cronce-e2e", "169.254.170.0/24", "169.254.170.1"
 _CONTAINER = "cronce-e2e-aws"
 _PORT = 80
 """A task asks for its credentials at that port of `ADDRESS`, whatever the SDK."""
 
+_STARTED = Path(__file__).parent / "aws_parts" / "in_emulator.py"
+"""What its container runs: the emulator with what it leaves out of IAM."""
+
 _START_TIMEOUT = 60.0
+
+_ROOT_KEY = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+"""The account's root user, whom nothing is denied; CDK and the scenarios are it."""
 
 _CDK_CLI = "aws-cdk@2.1148.1"
 _CDK_HOME = CACHE / "cdk-cli"
@@ -57,9 +67,9 @@ class Emulator:
             docker("network", "create", "--internal", *addresses, bridge, _NETWORK)
             place = ("--name", _CONTAINER, "--network", _NETWORK, "--ip", ADDRESS)
             socket = f"{self._engine.socket}:/var/run/docker.sock"
-            docker(
-                "run", "--detach", *place, "--env", f"GATEWAY_PORT={_PORT}", "--volume", socket, EMULATOR, "ministack"
-            )
+            env = (f"--env=GATEWAY_PORT={_PORT}", "--env=AUTH=true")
+            volumes = (f"--volume={socket}", f"--volume={_STARTED}:/opt/emulator.py:ro")
+            docker("run", "--detach", *place, *env, *volumes, EMULATOR, "python3", "/opt/emulator.py")
             self._wait_until_healthy()
         return self
 
@@ -83,31 +93,65 @@ class Emulator:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
-    def client(self, service: str) -> Any:
-        """A boto3 client of the service."""
+    def client(self, service: str, **credentials: str) -> Any:
+        """A boto3 client of the service, with these credentials or the root user's."""
         return boto3.client(
             service,  # type: ignore[call-overload]  # the stubs want a literal
             endpoint_url=self.endpoint,
             region_name=REGION,
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
             config=Config(proxies={}, read_timeout=60, retries={"total_max_attempts": 1}),
+            **(credentials or _ROOT_KEY),
         )
 
+    def assume_role(
+        self, role: str, *, service: str | None = None, source: str | None = None, session: str = SCENARIO
+    ) -> dict[str, str]:
+        """Credentials of the role, for `client`.
+
+        Args:
+            role: Its ARN.
+            service: The AWS service that takes it on, if it is no person.
+            source: The ARN of what the service does it for.
+            session: Name of the session, by which the log tells who was denied something.
+        """
+        headers = {"x-amz-service-principal": service, "x-amz-source-arn": source, "x-amz-source-account": ACCOUNT}
+
+        def named(request: Any, **_: object) -> None:
+            for name, value in headers.items():
+                if service and value:
+                    request.headers[name] = value
+
+        with closing(self.client("sts")) as sts:
+            sts.meta.events.register("before-sign.sts.AssumeRole", named)
+            given = sts.assume_role(RoleArn=role, RoleSessionName=session)["Credentials"]
+        return {
+            "aws_access_key_id": given["AccessKeyId"],
+            "aws_secret_access_key": given["SecretAccessKey"],
+            "aws_session_token": given["SessionToken"],
+        }
+
+    def bootstrap(self) -> None:
+        """`cdk bootstrap`."""
+        with step("cdk bootstrap"):
+            # Away from the project's cdk.json, whose app it would synthesize for nothing.
+            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", env={}, cwd=CACHE)
+
+    def denials(self) -> list[str]:
+        """What IAM has denied so far: who, what, on what."""
+        log = self._engine.docker("logs", _CONTAINER)
+        return [line.removeprefix("denied: ") for line in log.splitlines() if line.startswith("denied: ")]
+
     def deploy(self, stack: str, *, app: str, env: Mapping[str, str]) -> dict[str, str]:
-        """`cdk bootstrap` and `cdk deploy`; the stack's outputs.
+        """`cdk deploy`; the stack's outputs.
 
         Args:
             stack: Name of the stack.
             app: The command that synthesizes it.
             env: What the command needs of the environment.
         """
-        outputs = CACHE / "outputs.json"
-        with step("cdk bootstrap"):
-            # Away from the project's cdk.json, whose app it would synthesize for nothing.
-            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", env=env, cwd=CACHE)
-        with step("cdk deploy"):
-            where = (f"--app={app}", f"--output={CACHE / 'cdk.out'}")
+        outputs = CACHE / f"{stack}.outputs.json"
+        with step(f"cdk deploy {stack}"):
+            where = (f"--app={app}", f"--output={CACHE / f'{stack}.out'}")
             how = ("--require-approval=never", f"--outputs-file={outputs}")
             self._cdk("deploy", stack, *where, *how, env=env, cwd=ROOT)
         values: dict[str, str] = json.loads(outputs.read_text())[stack]
@@ -115,7 +159,7 @@ class Emulator:
 
     def _cdk(self, *arguments: str, env: Mapping[str, str], cwd: Path) -> None:
         own = {"CDK_HOME": str(_CDK_HOME), "CDK_DISABLE_CLI_TELEMETRY": "true"}
-        run(_cdk_cli(), "--no-notices", *arguments, env=self.environment | own | dict(env), cwd=cwd, log="cdk")
+        run(cdk_cli(), "--no-notices", *arguments, env=self.environment | own | dict(env), cwd=cwd, log="cdk")
 
     def _wait_until_healthy(self) -> None:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -133,13 +177,15 @@ class Emulator:
     def _remove(self) -> None:
         """Remove the network and all that is in it, also what an earlier run was killed over."""
         docker = self._engine.docker
+        if docker("ps", "--all", "--quiet", f"--filter=name=^{_CONTAINER}$").strip():
+            docker("rm", "--force", "--volumes", _CONTAINER)  # first: it starts tasks of services again
         if left := docker("ps", "--all", "--quiet", f"--filter=network={_NETWORK}").split():
             docker("rm", "--force", "--volumes", *left)
         if docker("network", "ls", "--quiet", f"--filter=name=^{_NETWORK}$").strip():
             docker("network", "rm", _NETWORK)
 
 
-def _cdk_cli() -> Path:
+def cdk_cli() -> Path:
     """The CDK CLI, installed from npm once."""
     home = _CDK_HOME / _CDK_CLI
     if not home.exists():

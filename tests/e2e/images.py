@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BASE = "cronce-e2e/base:bookworm"
 EMULATOR = "cronce-e2e/emulator:latest"
 DIGEST = "cronce-e2e/digest:latest"
+BEATS = "cronce-e2e/beats:latest"
 _DIGEST_BASE = "cronce-e2e/digest-base:latest"
 
 _SUITE, _SUITE_PYTHON = "bookworm", "3.11"
@@ -33,6 +34,7 @@ _NOT_NEEDED = (
 
 _HERE = Path(__file__).parent
 _EXAMPLE = ROOT / "examples" / "digest"
+_BEATS = _HERE / "beats"
 
 
 def build_base(engine: Engine) -> None:
@@ -61,40 +63,47 @@ def build_emulator(engine: Engine) -> None:
 
 def build_digest(engine: Engine) -> None:
     """The engine has the digest's image, with cronce as the tree stands now."""
-    requirements = _EXAMPLE / "requirements.txt"
     with step("build the image of what the digest needs"):
-        _build_python(engine, _DIGEST_BASE, requirements)
-    with step("build the digest's image"), tempfile.TemporaryDirectory() as scratch:
-        context = Path(scratch, "digest")
-        shutil.copytree(_EXAMPLE, context, ignore=shutil.ignore_patterns("wheels", "__pycache__"))
-        wheels = f"--outdir={context / 'wheels'}"
-        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", wheels, log="wheel")
-        _build(engine, DIGEST, context, context / "Dockerfile", base=_DIGEST_BASE)
+        _build_python(engine, _DIGEST_BASE, _EXAMPLE / "requirements.txt", _HERE / "digest-requirements.txt")
+    with step("build the digest's image"):
+        # From the project's root, as `app.py` does it.
+        _build(engine, DIGEST, ROOT, _EXAMPLE / "Dockerfile", base=_DIGEST_BASE)
 
 
-def _build_python(engine: Engine, image: str, requirements: Path) -> None:
+def build_beats(engine: Engine) -> None:
+    """The engine has the image of the digest with Celery in it."""
+    with step("build Celery's image"), tempfile.TemporaryDirectory() as scratch:
+        context = Path(scratch, "beats")
+        shutil.copytree(_BEATS, context, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(_wheels((_BEATS / "requirements.txt").read_text()), context / "wheels")
+        _build(engine, BEATS, context, context / "Dockerfile", base=DIGEST)
+
+
+def _build_python(engine: Engine, image: str, *requirements: Path) -> None:
+    wanted = "".join(file.read_text() for file in requirements)
     with tempfile.TemporaryDirectory() as context:
-        shutil.copy(requirements, context)
-        shutil.copytree(_wheels(requirements), Path(context, "wheels"))
+        Path(context, "requirements.txt").write_text(wanted)
+        shutil.copytree(_wheels(wanted), Path(context, "wheels"))
         _build(engine, image, Path(context), _HERE / "python.Dockerfile", base=BASE)
 
 
 def _build(engine: Engine, image: str, context: Path, dockerfile: Path, *, base: str) -> None:
-    arguments = (f"--build-arg=BASE={base}", "--build-arg=PIP_NO_INDEX=1", "--network=none")
-    engine.docker("build", f"--tag={image}", f"--file={dockerfile}", *arguments, context, log="build", timeout=900)
+    wheels = ("--build-arg=PIP_NO_INDEX=1", "--build-arg=PIP_FIND_LINKS=/tmp/wheels")
+    arguments = (f"--tag={image}", f"--file={dockerfile}", f"--build-arg=BASE={base}", *wheels, "--network=none")
+    engine.docker("build", *arguments, context, log="build", timeout=900)
 
 
-def _wheels(requirements: Path) -> Path:
-    """A folder with wheels for the image's Python, fetched once for each content of the file."""
-    content = hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
-    folder = _made(CACHE / "wheels") / content
+def _wheels(requirements: str) -> Path:
+    """A folder with wheels for the image's Python, fetched once for each text of a requirements file."""
+    folder = _made(CACHE / "wheels") / hashlib.sha256(requirements.encode()).hexdigest()[:16]
     if not folder.exists():
         machine = platform.machine()
         target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={_SUITE_PYTHON}"]
         target += [f"--platform=manylinux{libc}_{machine}" for libc in ("2014", "_2_28")]
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            fetched = Path(scratch, "wheels")
-            run(sys.executable, "-m", "pip", "download", *target, f"--dest={fetched}", "-r", requirements, log="wheel")
+            fetched, wanted = Path(scratch, "wheels"), Path(scratch, "requirements.txt")
+            wanted.write_text(requirements)
+            run(sys.executable, "-m", "pip", "download", *target, f"--dest={fetched}", "-r", wanted, log="wheel")
             fetched.rename(folder)
     return folder
 

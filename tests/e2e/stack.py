@@ -1,76 +1,204 @@
-"""What the lane deploys: the ledger, and the two digests as scheduled tasks."""
+"""What the lane deploys: a ledger, its jobs and its pinned clocks; and a hundred jobs in another stack."""
 
 from __future__ import annotations
 
 import os
+import sys
+from datetime import timedelta
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as events_targets
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce_cdk import RunLedger, ScheduledTask
-from tests.e2e.names import IMAGE, STACK
+from cronce.policy import CatchUp
+from cronce_cdk import ClockJob, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
+from tests.e2e import names
 
-COMMANDS = {
-    "daily-digest": ("python", "-m", "digest"),
-    "shell-digest": ("cronce", "exec", "--", "./digest.sh"),
-}
-"""The command of each job."""
+_DAILY, _EACH_MINUTE = "0 6 * * *", "* * * * *"
+_DIGESTS = {"daily-digest": ("python", "-m", "digest"), "shell-digest": ("cronce", "exec", "--", "./digest.sh")}
+_CHORE = ("cronce", "exec", "--", "true")
+_LEASE_OF_CLOCKS = timedelta(seconds=20)
 
 
 class EndToEnd(cdk.Stack):
     """The stack under test."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, image: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, image: str, beats_image: str) -> None:
         super().__init__(scope, construct_id)
-        public = ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC)
-        vpc = ec2.Vpc(self, "Vpc", max_azs=2, nat_gateways=0, subnet_configuration=[public])
-        cluster = ecs.Cluster(self, "Cluster", vpc=vpc)
+        self._cluster = _cluster(self)
+        self._log = logs.LogGroup(self, "Log")
+        # The shortest patience that there is.
+        self._ledger = RunLedger(self, "Ledger", clusters=[self._cluster], missed_after=timedelta(minutes=1))
+        self._jobs: dict[str, ScheduledTask] = {}
+        self._outputs: dict[str, str] = {}
+        self._add_digests(image)
+        small = self._task("small", image)
+        self._add_job(names.CHORE, small, _CHORE)
+        self._add_job(names.GONE, self._task(names.GONE, "cronce-e2e/gone:latest"), _CHORE, backoff_limit=1)
+        for job, catch_up in ((names.UNWATCHED, None), (names.CAUGHT_UP, CatchUp.LATEST), (names.PAUSED, None)):
+            self._add_job(job, small, _CHORE, schedule=_EACH_MINUTE, catch_up=catch_up)
+        self._add_clocks(image, beats_image)
+        self._add_on_call()
+        told = sqs.Queue(self, "Told")
+        by_cronce = events.EventPattern(source=["cronce"])
+        events.Rule(self, "OfCronce", event_pattern=by_cronce, targets=[events_targets.SqsQueue(told)])
+        self._outputs |= {
+            "ClusterName": self._cluster.cluster_name,
+            "LedgerUrl": self._ledger.table_url,
+            "LogGroupName": self._log.log_group_name,
+            "ScheduleGroupName": self._ledger.schedule_group.schedule_group_name,
+            "DeadLettersUrl": self._ledger.dead_letter_queue.queue_url,
+            "EventsUrl": told.queue_url,
+            "WatchdogName": self._ledger.watchdog.function_name,
+            "Schedules": self.to_json_string({job: task.schedule_name for job, task in self._jobs.items()}),
+        }
+        for name, value in self._outputs.items():
+            cdk.CfnOutput(self, name, value=value)
+
+    def _add_digests(self, image: str) -> None:
         # Versioned, so that a mail that was sent twice can be told from one that was sent once.
         outbox = s3.Bucket(self, "Outbox", versioned=True)
-        log = logs.LogGroup(self, "Log")
-        ledger = RunLedger(self, "Ledger", clusters=[cluster])
-        schedules = {}
-        for job, command in COMMANDS.items():
-            task = ecs.FargateTaskDefinition(self, f"{job}-task", cpu=256, memory_limit_mib=512)
-            task.add_container(
-                "digest",
-                image=ecs.ContainerImage.from_registry(image),
-                logging=ecs.LogDrivers.aws_logs(stream_prefix=job, log_group=log),
-                environment={"DIGEST_BUCKET": outbox.bucket_name},
-            )
+        for job in names.DIGESTS:
+            task = self._task(job, image, environment={"DIGEST_BUCKET": outbox.bucket_name})
             outbox.grant_put(task.task_role, f"{job}/*")
-            scheduled = ScheduledTask(
-                self,
-                job,
-                ledger=ledger,
-                schedule="0 6 * * *",
-                cluster=cluster,
-                task_definition=task,
-                command=command,
-                assign_public_ip=True,
-                backoff_limit=2,
+            self._add_job(job, task, _DIGESTS[job], backoff_limit=2)
+            self._outputs[f"RoleOf{job.title().replace('-', '')}"] = task.task_role.role_arn
+        self._outputs["OutboxName"] = outbox.bucket_name
+
+    def _add_clocks(self, image: str, beats_image: str) -> None:
+        pulses, beats = sqs.Queue(self, "Pulses"), sqs.Queue(self, "Beats")
+        # A tick that fell into a gap between two clocks is sent as soon as there is one.
+        job = ClockJob(every=timedelta(seconds=names.CLOCK_SECONDS), target=SqsTarget(pulses), catch_up=CatchUp.ALL)
+        clock = self._pinned(names.CLOCK, image, jobs={names.CLOCK_JOB: job}, command=None, environment={})
+        beat = ["celery", "-A", "beats", "beat", "--loglevel=INFO", "--schedule=/tmp/beat", "--pidfile="]
+        where = {"BEATS_QUEUE": beats.queue_url}
+        foreign = self._pinned(names.BEATS, beats_image, jobs=None, command=beat, environment=where)
+        beats.grant_send_messages(foreign.task_definition.task_role)
+        self._outputs |= {
+            "Clocks": self.to_json_string(
+                {
+                    name: {
+                        "service": pinned.service.service_name,
+                        "task_definition": pinned.task_definition.task_definition_arn,
+                        "log_group": pinned.log_group.log_group_name,
+                        "queue": queue.queue_url,
+                    }
+                    for name, pinned, queue in ((names.CLOCK, clock, pulses), (names.BEATS, foreign, beats))
+                }
             )
-            schedules[job] = scheduled.schedule_name
-        outputs = {
-            "ClusterName": cluster.cluster_name,
-            "LedgerUrl": ledger.table_url,
-            "LogGroupName": log.log_group_name,
-            "OutboxName": outbox.bucket_name,
-            "ScheduleGroupName": ledger.schedule_group.schedule_group_name,
-            "Schedules": self.to_json_string(schedules),
         }
-        for name, value in outputs.items():
-            cdk.CfnOutput(self, name, value=value)
+
+    def _add_on_call(self) -> None:
+        """The role of a person who runs things again."""
+        role = iam.Role(self, "OnCall", assumed_by=iam.AccountRootPrincipal())
+        self._ledger.grant_read(role)
+        for job in (*names.DIGESTS, names.CHORE):
+            self._jobs[job].grant_run(role)
+        self._outputs["OnCallRole"] = role.role_arn
+
+    def _task(self, name: str, image: str, *, environment: dict[str, str] | None = None) -> ecs.FargateTaskDefinition:
+        task = ecs.FargateTaskDefinition(self, f"{name}-task", cpu=256, memory_limit_mib=512)
+        task.add_container(
+            "work",
+            image=ecs.ContainerImage.from_registry(image),
+            logging=ecs.LogDrivers.aws_logs(stream_prefix="run", log_group=self._log),
+            environment=environment,
+        )
+        return task
+
+    def _add_job(
+        self,
+        job: str,
+        task: ecs.FargateTaskDefinition,
+        command: tuple[str, ...],
+        *,
+        schedule: str = _DAILY,
+        backoff_limit: int | None = None,
+        catch_up: CatchUp | None = None,
+    ) -> None:
+        self._jobs[job] = ScheduledTask(
+            self,
+            job,
+            ledger=self._ledger,
+            schedule=schedule,
+            cluster=self._cluster,
+            task_definition=task,
+            command=command,
+            assign_public_ip=True,
+            backoff_limit=backoff_limit,
+            catch_up=catch_up,
+        )
+
+    def _pinned(
+        self,
+        name: str,
+        image: str,
+        *,
+        jobs: dict[str, ClockJob] | None,
+        command: list[str] | None,
+        environment: dict[str, str],
+    ) -> PinnedScheduler:
+        return PinnedScheduler(
+            self,
+            name,
+            ledger=self._ledger,
+            cluster=self._cluster,
+            image=ecs.ContainerImage.from_registry(image),
+            assign_public_ip=True,
+            lease=_LEASE_OF_CLOCKS,
+            jobs=jobs,
+            command=command,
+            environment=environment,
+        )
+
+
+class Hundred(cdk.Stack):
+    """A hundred jobs, ten to a task definition: with one each, they would be more resources than a stack may have."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, image: str) -> None:
+        super().__init__(scope, construct_id)
+        cluster, ledger = _cluster(self), RunLedger(self, "Ledger")
+        for ten in range(10):
+            task = ecs.FargateTaskDefinition(self, f"task-{ten}")
+            task.add_container(
+                "work",
+                image=ecs.ContainerImage.from_registry(image),
+                logging=ecs.LogDrivers.aws_logs(stream_prefix="run"),
+            )
+            for number in range(ten * 10, ten * 10 + 10):
+                ScheduledTask(
+                    self,
+                    f"job-{number}",
+                    ledger=ledger,
+                    schedule=f"{number % 60} 6 * * *",
+                    cluster=cluster,
+                    task_definition=task,
+                    command=_CHORE,
+                    assign_public_ip=True,
+                )
+        cdk.CfnOutput(self, "ScheduleGroupName", value=ledger.schedule_group.schedule_group_name)
+
+
+def _cluster(stack: cdk.Stack) -> ecs.Cluster:
+    public = ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC)
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=0, subnet_configuration=[public])
+    return ecs.Cluster(stack, "Cluster", vpc=vpc)
 
 
 def main() -> None:
-    """Synthesize the stack."""
+    """Synthesize the stack that the command line names."""
     app = cdk.App()
-    EndToEnd(app, STACK, image=os.environ[IMAGE])
+    if sys.argv[1:] == [names.HUNDRED]:
+        Hundred(app, names.HUNDRED, image=os.environ[names.IMAGE])
+    else:
+        EndToEnd(app, names.STACK, image=os.environ[names.IMAGE], beats_image=os.environ[names.BEATS_IMAGE])
     app.synth()
 
 

@@ -3,57 +3,85 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cronce import Ledger
 from cronce.names import period_of
-from tests.e2e.aws_parts import TaskEvents, deliver
+from tests.e2e import names
+from tests.e2e.aws_parts.rules import Rules
+from tests.e2e.aws_parts.schedules import Schedules
+from tests.e2e.aws_parts.task_events import TaskEvents
+from tests.e2e.emulator import SCENARIO
+from tests.e2e.pinned import Pinned
+from tests.e2e.steps import StepFailedError
 from tests.support.host import until
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from cronce.protocol.records import RunRecord
+    from cronce.protocol.records import PastAttempt, RunRecord
+    from tests.e2e.aws_parts.schedules import Delivery
     from tests.e2e.emulator import Emulator
     from tests.e2e.engine import Engine
 
 PATIENCE = 180.0
 """Seconds until a state that must come counts as missing."""
 
-_FIRST_TICK = datetime(2026, 11, 29, 6, tzinfo=UTC)
+_TWO_MINUTES = timedelta(minutes=2, seconds=5)
+"""The minute until the next tick, and the minute of `missed_after`."""
+
+_FIRST_TICK = datetime(2025, 11, 29, 6, tzinfo=UTC)
+"""Before every job was made, so that no watchdog expects it."""
 
 
 class World:
-    """What a scenario does to the deployed stack, and what it sees of it."""
+    """What a scenario does to the deployed stack, and what it sees of it.
+
+    Attributes:
+        schedules: EventBridge Scheduler's group of the ledger.
+        schedule_of: The name of each job's schedule.
+        table: The name of the ledger's table.
+        paused_at: Since when the schedule of `PAUSED` is disabled.
+    """
 
     def __init__(self, aws: Emulator, engine: Engine, outputs: dict[str, str]) -> None:
         self.aws = aws
         self.engine = engine
-        self._outbox = outputs["OutboxName"]
+        self.outputs = outputs
+        self.ledger = Ledger.from_url(outputs["LedgerUrl"])
+        self.schedules = Schedules(aws, group=outputs["ScheduleGroupName"])
+        self.paused_at = datetime.now(UTC)
+        self._rules = Rules(aws)
+        self._events = TaskEvents(aws, engine, self._rules, cluster=outputs["ClusterName"])
+        self.schedule_of: dict[str, str] = json.loads(outputs["Schedules"])
         self._cluster = outputs["ClusterName"]
-        self._schedules: dict[str, str] = json.loads(outputs["Schedules"])
-        self._schedule_group = outputs["ScheduleGroupName"]
         self._next_tick = _FIRST_TICK
-        self._events = TaskEvents(aws, engine, cluster=self._cluster)
-        self._ecs = aws.client("ecs")
-        self._s3 = aws.client("s3")
-        self._logs = aws.client("logs")
-        self._log_group = outputs["LogGroupName"]
-        self.ledger = Ledger.from_url(f"{outputs['LedgerUrl']}&endpoint={aws.endpoint}")
+        self._told: list[dict[str, Any]] = []
+        self.table = outputs["LedgerUrl"].removeprefix("dynamodb://").partition("?")[0]
+        self.ecs, self.sqs, self._s3, self._logs = (aws.client(name) for name in ("ecs", "sqs", "s3", "logs"))
 
     def __enter__(self) -> Self:
-        """Begin to tell of stopped tasks."""
+        """Begin to tell of stopped tasks and to fire one-time schedules; the watchdog has looked once."""
         self._events.__enter__()
+        self.schedules.__enter__()
+        self.watch()
+        self.paused_at = datetime.now(UTC)
+        self.turn(names.PAUSED, "DISABLED")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop telling."""
+        """Stop telling and firing."""
+        self.schedules.__exit__(kind, error, traceback)
         self._events.__exit__(kind, error, traceback)
-        for opened in (self.ledger, self._ecs, self._s3, self._logs):
+        for opened in (self.ledger, self._rules, self.ecs, self.sqs, self._s3, self._logs):
             opened.close()
 
     def new_tick(self) -> datetime:
@@ -61,18 +89,54 @@ class World:
         tick, self._next_tick = self._next_tick, self._next_tick + timedelta(days=1)
         return tick
 
-    def deliver(self, job: str, tick: datetime) -> str:
-        """Deliver one tick; the ARN of the task that it starts."""
-        (task,) = deliver(self.aws, self._schedules[job], tick, group=self._schedule_group)
+    def deliver(self, job: str, tick: datetime, *, as_job: str | None = None) -> str:
+        """Deliver one tick; the ARN of the task that it starts. With `as_job` the task is told another job's name."""
+        told = {"CRONCE_JOB": as_job} if as_job else None
+        (task,) = self.schedules.deliver(self.schedule_of[job], tick, environment=told).tasks
         return task
+
+    def fail_to_deliver(self, job: str, tick: datetime, *, reason: str) -> None:
+        """Deliver one tick, which ECS answers with 200 and a failure, as often as it is tried."""
+        failures = [{"reason": reason, "arn": self.outputs["ClusterName"]}]
+        assert self.schedules.deliver(self.schedule_of[job], tick, failures=failures).tasks == ()
+
+    def relaunches(self, job: str, tick: datetime) -> list[Delivery]:
+        """The one-time schedules that have fired for the tick's run."""
+        wanted = {"CRONCE_JOB": job, "CRONCE_PERIOD": period_of(tick)}
+        return [fired for fired in self.schedules.fired if wanted.items() <= fired.environment.items()]
+
+    def turn(self, job: str, state: str) -> None:
+        """A person enables or disables the job's schedule."""
+        self.schedules.turn(self.schedule_of[job], state)
+
+    def two_minutes_after_deployment(self) -> None:
+        """Return once a tick of each minute is one that the watchdog has lost its patience with."""
+        until(lambda: datetime.now(UTC) > self.paused_at + _TWO_MINUTES, "two minutes", timeout=PATIENCE, every=1)
+
+    def watch(self) -> dict[str, int]:
+        """A minute is over; what the watchdog found."""
+        (found,) = self._rules.pass_a_minute(self.outputs["WatchdogName"])
+        assert isinstance(found, dict), found
+        return found
 
     def run(self, job: str, tick: datetime) -> RunRecord | None:
         """The run of the tick as the ledger has it."""
         self._events.check()
+        self.schedules.check()
         return self.ledger.run(job, period_of(tick))
 
+    def eventually(self, look: Callable[[], bool], what: str) -> None:
+        """Return once it is so; raise what went wrong meanwhile in the parts of AWS that are played."""
+
+        def checked() -> bool:
+            self._events.check()
+            self.schedules.check()
+            return look()
+
+        until(checked, what, timeout=PATIENCE, every=0.2)
+
     def settled(self, job: str, tick: datetime) -> RunRecord:
-        """The run once it is not running any more."""
+        """The run once it is not running any more; a relaunch may go on with it."""
 
         def look() -> RunRecord | None:
             run = self.run(job, tick)
@@ -81,6 +145,30 @@ class World:
         run = until(look, f"run of {job} {period_of(tick)} settled", timeout=PATIENCE)
         assert run is not None
         return run
+
+    def done(self, job: str, tick: datetime) -> RunRecord:
+        """The run once it has succeeded."""
+
+        def look() -> RunRecord | None:
+            run = self.run(job, tick)
+            return run if run and run.status == "SUCCEEDED" else None
+
+        run = until(look, f"run of {job} {period_of(tick)} done", timeout=PATIENCE)
+        assert run is not None
+        return run
+
+    def attempt(self, job: str, tick: datetime, number: int) -> PastAttempt:
+        """How that attempt at the run ended, once it has; the next one may be at work."""
+
+        def look() -> PastAttempt | None:
+            run = self.run(job, tick)
+            if run is None or run.attempt < number or (run.attempt == number and run.status == "RUNNING"):
+                return None
+            return next(each for each in (*run.attempts, run.past()) if each.attempt == number)
+
+        ended = until(look, f"attempt {number} of {job} {period_of(tick)} ended", timeout=PATIENCE)
+        assert ended is not None
+        return ended
 
     def working(self, job: str, tick: datetime, *, sent: int) -> None:
         """Return once the tick's run has a checkpoint at so many mails or more."""
@@ -93,8 +181,13 @@ class World:
 
     def stopped(self, tasks: Sequence[str]) -> list[dict[str, Any]]:
         """The tasks once all have stopped, and whoever subscribed was told."""
-        until(lambda: self._events.answers.keys() >= {*tasks}, f"{len(tasks)} tasks stopped", timeout=PATIENCE)
-        described: list[dict[str, Any]] = self._ecs.describe_tasks(cluster=self._cluster, tasks=[*tasks])["tasks"]
+
+        def look() -> bool:
+            self._events.check()
+            return self._events.answers.keys() >= {*tasks}
+
+        until(look, f"{len(tasks)} tasks stopped", timeout=PATIENCE)
+        described: list[dict[str, Any]] = self.ecs.describe_tasks(cluster=self._cluster, tasks=[*tasks])["tasks"]
         return described
 
     def answers(self, task: str) -> list[object]:
@@ -103,18 +196,61 @@ class World:
 
     def stop(self, task: str) -> None:
         """StopTask: SIGTERM, then SIGKILL."""
-        self._ecs.stop_task(cluster=self._cluster, task=task, reason="the scenario wants it")
+        self.ecs.stop_task(cluster=self._cluster, task=task, reason="the scenario wants it")
 
     def kill(self, task: str) -> None:
         """`docker kill`: SIGKILL to the task's container, as when its host dies."""
-        (container,) = self.engine.docker("ps", "--quiet", f"--filter=label=com.amazonaws.ecs.task-arn={task}").split()
-        self.engine.docker("kill", container)
+        self.engine.docker("kill", self.container(task))
 
-    def log(self, job: str, task: str) -> list[dict[str, Any]]:
-        """The JSON lines that the task logged, as CloudWatch Logs has them."""
-        stream = f"{job}/digest/{task.rpartition('/')[2]}"
-        events = self._logs.get_log_events(logGroupName=self._log_group, logStreamName=stream)["events"]
-        return [json.loads(event["message"]) for event in events if event["message"].startswith("{")]
+    def container(self, task: str) -> str:
+        """The id of the task's container, which runs."""
+        (container,) = self.engine.docker("ps", "--quiet", f"--filter=label=com.amazonaws.ecs.task-arn={task}").split()
+        return container
+
+    def denials(self) -> list[str]:
+        """What IAM denied, besides what scenarios asked for in order to see it denied."""
+        return [line for line in self.aws.denials() if f"/{SCENARIO} " not in line and "['another']" not in line]
+
+    def is_healthy(self, task: str) -> bool:
+        """What the container's health check says, which the emulator does not run."""
+        try:
+            self.engine.docker("exec", self.container(task), "cronce", "health")
+        except StepFailedError:
+            return False
+        return True
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """The details of all events of that kind that cronce has put on the bus so far."""
+        while messages := self.sqs.receive_message(QueueUrl=self.outputs["EventsUrl"], MaxNumberOfMessages=10).get(
+            "Messages"
+        ):
+            for message in messages:
+                self._told.append(json.loads(message["Body"]))
+                self.sqs.delete_message(QueueUrl=self.outputs["EventsUrl"], ReceiptHandle=message["ReceiptHandle"])
+        return [event["detail"] for event in self._told if event["detail-type"] == kind]
+
+    def dead_letters(self) -> int:
+        """How many messages are in the dead-letter queue, those at work included."""
+        counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+        answer = self.sqs.get_queue_attributes(QueueUrl=self.outputs["DeadLettersUrl"], AttributeNames=[*counts])
+        return sum(int(answer["Attributes"][count]) for count in counts)
+
+    def log(self, task: str) -> list[dict[str, Any]]:
+        """The JSON lines that the task of a job logged, as CloudWatch Logs has them."""
+        lines = self.lines(self.outputs["LogGroupName"], f"run/work/{task.rpartition('/')[2]}")
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def lines(self, group: str, stream: str) -> list[str]:
+        """The lines of a log stream; none if there is no such stream yet."""
+        try:
+            answer = self._logs.get_log_events(logGroupName=group, logStreamName=stream, startFromHead=True)
+        except self._logs.exceptions.ResourceNotFoundException:
+            return []
+        return [event["message"] for event in answer["events"]]
+
+    def pinned(self, name: str) -> Pinned:
+        """A pinned service."""
+        return Pinned(self, self._cluster, **json.loads(self.outputs["Clocks"])[name])
 
     def mails(self, job: str, tick: datetime) -> int:
         """How many customers have a mail of the period."""
@@ -124,8 +260,23 @@ class World:
         """How often a mail of the period was sent, repetitions included."""
         return len(self._versions(job, tick))
 
+    def type_as_on_call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """What `cronce` answers to a person on call, who has that role and nothing else."""
+        role = self.aws.assume_role(self.outputs["OnCallRole"])
+        env = {name.upper(): value for name, value in role.items()}
+        where = {"CRONCE_LEDGER": self.outputs["LedgerUrl"], "CRONCE_SCHEDULE_GROUP": self.outputs["ScheduleGroupName"]}
+        return subprocess.run(
+            [Path(sys.executable).with_name("cronce"), *words],
+            env=os.environ | self.aws.environment | env | where,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
     def _versions(self, job: str, tick: datetime) -> list[dict[str, Any]]:
         pages = self._s3.get_paginator("list_object_versions").paginate(
-            Bucket=self._outbox, Prefix=f"{job}/{period_of(tick)}/"
+            Bucket=self.outputs["OutboxName"], Prefix=f"{job}/{period_of(tick)}/"
         )
         return [version for page in pages for version in page.get("Versions", ())]

@@ -176,6 +176,14 @@ def test_any_other_task_that_never_claimed_is_left(task: StoppedTask, standing: 
     assert why in decision.why
 
 
+def test_a_retry_that_died_before_it_asked_is_launched_again() -> None:
+    """An earlier attempt did ask: so the job's work begins behind the claim. One that calls itself done is left."""
+    standing = failed(Reason.INTERRUPTED)
+    died_early = {"stop_code": "EssentialContainerExited", "CRONCE_TRIGGER": "retry"}
+    assert decide(unclaimed(exit_code=137, **died_early), standing) == Relaunch(attempt=2, launch=2, delay=10 * SECOND)
+    assert isinstance(decide(unclaimed(exit_code=0, **died_early), standing), Leave)
+
+
 @pytest.mark.parametrize(
     "task",
     [

@@ -11,7 +11,18 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from cronce import CatchUp, ConcurrencyPolicy, Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
+from cronce import (
+    CatchUp,
+    ConcurrencyPolicy,
+    LeaseLostError,
+    Ledger,
+    LedgerUnavailableError,
+    OnLost,
+    Policy,
+    Reason,
+    Status,
+    Trigger,
+)
 from cronce.launch import LaunchRefusedError, LaunchUnavailableError
 from cronce.leadership import Leadership
 from cronce.names import period_of
@@ -271,6 +282,47 @@ class TestCutShort:
             world.look(LATE)
         world.store = MemoryStore()
         assert world.look(LATE)["jobs"] == 1
+
+    def test_a_ledger_that_goes_away_in_a_look_ends_it(self) -> None:
+        """A hundred jobs would each be patient with it."""
+        world = hourly()
+        world.define("z", CreationDate=T0 - MINUTE, LastModificationDate=T0 - MINUTE)
+        store = CountingStore()
+
+        def away(job: str, key: str) -> Record | None:
+            store.asked.append(f"get {job} {key}")
+            raise LedgerUnavailableError("memory", "gone", transient=False)
+
+        store.get = away  # type: ignore[method-assign]
+        world.store = store
+        with pytest.raises(LedgerUnavailableError):
+            world.look(LATE)
+        assert "get z slot" not in store.asked
+
+    def test_a_look_whose_row_is_taken_away_ends_without_a_word_to_it(self, capsys: Any) -> None:  # noqa: ANN401
+        """A person released it, and another look has begun."""
+        world = hourly()
+
+        def released(_request: object) -> None:
+            world.ledger().release("cronce:watchdog:look", "leader", actor="ann", force=True)
+            assert Leadership(world.ledger(OTHER), "cronce:watchdog:look", lease=MINUTE).try_once()
+
+        world.events.fail_if("put_events", released)
+        with pytest.raises(LeaseLostError):
+            world.look(LATE)
+        assert "look_not_ended" in capsys.readouterr().err
+        world.events.recover()
+        assert world.look(LATE + MINUTE) == {"skipped": 1}
+
+    @pytest.mark.parametrize("stored", [{"looked_at": 7}, {"looked_at": "soon"}, "text", [1]])
+    def test_what_an_earlier_look_left_may_be_anything(self, stored: object) -> None:
+        """Then nothing is sure; the ticks are judged all the same."""
+        world = hourly()
+        claim = Leadership(world.ledger(), "cronce:watchdog:look", lease=MINUTE).try_once()
+        assert claim
+        claim.checkpoint(stored)
+        claim.interrupt()
+        assert world.look(LATE) == {"jobs": 1, "missed": 1}
 
     @pytest.mark.parametrize(
         ("code", "error"),

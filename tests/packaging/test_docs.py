@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from cronce import Policy, RefusalReason
-from cronce.cli import exit_codes
+from cronce.cli import commands, exit_codes
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.states import TRANSITIONS, Reason, Trigger
 from cronce.values import field_names
@@ -19,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
 GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text()
 README = (ROOT / "README.md").read_text()
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 def test_the_state_diagram_is_the_transition_table() -> None:
@@ -52,9 +55,10 @@ def test_every_refusal_is_described() -> None:
 
 
 def test_every_field_of_the_policy_is_in_the_readme() -> None:
-    """`catch_up` is the watchdog's, and is described with it."""
-    described = set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
-    assert set(field_names(Policy)) - {"catch_up"} == described
+    """With its default and what it means."""
+    table = README[README.index("## Policies") :].partition("\n## ")[0]
+    described = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    assert set(field_names(Policy)) == described
 
 
 def test_every_exit_code_is_in_the_readme() -> None:
@@ -79,32 +83,91 @@ def test_every_test_that_a_guarantee_names_exists() -> None:
 
 def test_every_link_between_documents_leads_somewhere() -> None:
     """Relative links of the README and of everything in docs."""
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     broken = [
         f"{page.name}: {link}"
-        for page in pages
+        for page in PAGES
         for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
         if not (page.parent / link).exists()
     ]
     assert broken == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_names_is_one(page: Path) -> None:
+    """`cronce WORD`, in a sentence or in a block."""
+    named = set(re.findall(r"(?:`|^)cronce ([a-z]+)\b", page.read_text(), re.MULTILINE))
+    assert named - set(commands.cronce.commands) == set()
+
+
 def test_the_readmes_python_runs(tmp_path: Path) -> None:
     """The example with a ledger at hand, in an empty folder."""
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (example,) = [block for block in blocks if "from_url" in block]
+    [example] = [block for block in _python(README) if "from_url" in block]
     ran = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, "digest for 2026-11-30\n"), ran.stderr
 
 
-@pytest.mark.parametrize("line", [0, 1])
-def test_the_readmes_commands_run(line: int, tmp_path: Path) -> None:
-    """The first prints the digest; the second says why not, and exits with 0."""
-    commands = re.findall(r"^(cronce exec .*)$", README, re.MULTILINE)[: line + 1]
-    bin_folder = Path(sys.executable).parent
-    for command in commands:
-        ran = subprocess.run(
-            ["/bin/sh", "-c", f"{bin_folder}/{command}"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert ran.returncode == 0, ran.stderr
-    assert ran.stdout == ("digest for 2026-11-29\n" if line == 0 else "")
+def test_the_readmes_task_runs(tmp_path: Path) -> None:
+    """The example with `run_once`, told by its environment as a task on ECS is."""
+    [example] = [block for block in _python(README) if "run_once" in block]
+    told = {
+        "CRONCE_LEDGER": f"sqlite:///{tmp_path}/runs.db",
+        "CRONCE_JOB": "daily-digest",
+        "CRONCE_PERIOD": "2026-11-29",
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", example], env={**os.environ, **told}, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, '"cronce.event": "succeeded"' in ran.stderr) == (0, True), ran.stderr
+
+
+def test_the_readmes_commands_run(tmp_path: Path) -> None:
+    """In one empty folder, one after the other: the digest goes out once, and on call see why."""
+    names = ("exec", "runs", "show", "next")
+    lines = re.findall(rf"^(cronce (?:{'|'.join(names)}) .*)$", README, re.MULTILINE)
+    printed = [_shell(line, tmp_path) for line in lines]
+    assert [line.split()[1] for line in lines] == ["exec", *names]
+    assert printed[:2] == ["digest for 2026-11-29\n", ""]
+    assert all("SUCCEEDED" in text for text in printed[2:4])
+    assert "Europe/Berlin" in printed[4]
+
+
+def test_the_schedules_pages_python_says_what_its_comments_say() -> None:
+    """Each line with a comment that begins like a value, and what the preview prints."""
+    names: dict[str, object] = {}
+    first, preview = _python((ROOT / "docs" / "schedules.md").read_text())
+    exec(first, names)
+    said = re.findall(r"^(schedule\.\S.*?) +# ('[^']*'|[\d-]+ [\d:]+ UTC)", first, re.MULTILINE)
+    assert len(said) == 4
+    for expression, value in said:
+        found = eval(expression, names)
+        assert value == (f"{found:%Y-%m-%d %H:%M} UTC" if isinstance(found, datetime) else repr(found))
+    printed: list[tuple[object, ...]] = []
+    exec(preview, {**names, "print": lambda *values: printed.append(values)})
+    lines = [re.split(r" {3}", line.removeprefix("# ")) for line in preview.splitlines() if line.startswith("# ")]
+    assert [f"{utc:%Y-%m-%d %H:%M} UTC" for utc, _, _ in printed] == [utc for utc, *_ in lines]
+    assert [note for _, _, note in printed] == [dict(enumerate(line)).get(2, "") for line in lines]
+
+
+def test_the_readmes_costs_add_up() -> None:
+    """Each line is what its last column comes to, the last line is their sum, and the text says so too."""
+    table = README[README.index("| what | a month |") :].partition("\n\n")[0]
+    rows = re.findall(r"^\| (.+) \| \$([\d.]+) \|(.*)\|$", table, re.MULTILINE)
+    *lines, (together, total, _) = [(what, float(amount), how) for what, amount, how in rows]
+    for what, amount, how in lines:
+        terms = re.findall(r"([\d.,]+) x \$([\d.]+)", how)
+        computed = sum(float(number.replace(",", "")) * float(price) for number, price in terms)
+        assert computed == pytest.approx(amount, abs=0.0051), what
+    assert together == "together"
+    assert total == pytest.approx(sum(amount for _, amount, _ in lines))
+    assert f"**about ${total:.0f} a month**" in README
+
+
+def _python(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+def _shell(line: str, folder: Path) -> str:
+    """What it prints, run as a reader does who has installed cronce; it exits with 0."""
+    ran = subprocess.run(["/bin/sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambdas", ROOT / "ledger" / "cronce"]
 
-PURE = ("cronce.protocol", "cronce.schedule", "cronce.names", "cronce.durations", "cronce.policy")
+PURE = (
+    "cronce.protocol",
+    "cronce.schedule",
+    "cronce.names",
+    "cronce.durations",
+    "cronce.policy",
+    "cronce.ticker.config",
+    "cronce.ticker.every",
+    "cronce.ticker.plan",
+    "cronce.ticker.cursors",
+    "cronce.ticker.agenda",
+)
 VOCABULARY = (
     "cronce.durations",
     "cronce.environment",

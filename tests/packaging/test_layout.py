@@ -34,12 +34,12 @@ def test_every_package_says_that_it_is_typed() -> None:
 
 
 def test_the_example_app_synthesizes_by_the_command_that_cdk_runs(tmp_path: Path) -> None:
-    """`cdk deploy` on a clean checkout finds a stack with the ledger's table and its URL."""
+    """`cdk deploy` on a clean checkout finds a stack with the ledger's table, and is told what `cronce` has to know."""
     command = json.loads((ROOT / "cdk.json").read_text())["app"]
     subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, env={**os.environ, "CDK_OUTDIR": str(tmp_path)}, check=True)
     template = json.loads((tmp_path / "CronceDailyDigest.template.json").read_text())
     assert "AWS::DynamoDB::GlobalTable" in {resource["Type"] for resource in template["Resources"].values()}
-    assert list(template["Outputs"]) == ["LedgerUrl"]
+    assert list(template["Outputs"]) == ["LedgerUrl", "OutboxName", "ScheduleGroup"]
 
 
 def _python(code: str) -> str:

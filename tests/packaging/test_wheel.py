@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -47,9 +50,30 @@ def clean_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder / "bin"
 
 
+@pytest.fixture(scope="module")
+def stack_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment with what a stack needs; the zone data are of the same release."""
+    folder = tmp_path_factory.mktemp("stack")
+    venv.create(folder, with_pip=True)
+    zone_data = f"tzdata=={importlib.metadata.version('tzdata')}"
+    _run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cdk]", zone_data)
+    return folder / "bin"
+
+
 def _run(program: Path, *arguments: str) -> str:
     done = subprocess.run([program, *arguments], check=True, stdout=subprocess.PIPE, text=True, cwd=program.parent)
     return done.stdout
+
+
+def _lambda_code(python: Path, folder: Path, **context: str) -> str:
+    """Where the functions' code is, as the example app in the folder says it, synthesized by this interpreter."""
+    out = folder / "out"
+    variables = {"CDK_OUTDIR": str(out), "CDK_CONTEXT_JSON": json.dumps(context)}
+    subprocess.run([python, "app.py"], check=True, cwd=folder, env={**os.environ, **variables})
+    resources = json.loads((out / "CronceDailyDigest.template.json").read_text())["Resources"].values()
+    functions = [each for each in resources if each["Type"] == "AWS::Lambda::Function"]
+    [code] = {each["Properties"]["Code"]["S3Key"] for each in functions}
+    return str(code)
 
 
 def test_the_wheel_holds_the_three_packages_in_full_and_nothing_else(wheel: Path) -> None:
@@ -88,6 +112,23 @@ def test_exec_works_with_the_base_install(clean_environment: Path, tmp_path: Pat
     """The command that every task runs needs no extra."""
     run = ["exec", "--ledger", f"sqlite:///{tmp_path}/runs.db", "--job", "j", "--period", "2026-11-29"]
     assert _run(clean_environment / "cronce", *run, "--", "echo", "{period}") == "2026-11-29\n"
+
+
+@pytest.mark.slow
+def test_the_example_synthesizes_from_the_wheel_in_another_folder_with_the_same_code(
+    stack_environment: Path, tmp_path: Path
+) -> None:
+    """A wheel and a checkout deploy the same functions; the image of the context needs no project around."""
+    python = stack_environment / "python"
+    assert "site-packages" in _run(python, "-c", "import cronce_cdk; print(cronce_cdk.__file__)")
+    folders = [tmp_path / name for name in ("wheel", "editable")]
+    for folder in folders:
+        folder.mkdir()
+        shutil.copy(ROOT / "app.py", folder)
+    image = "registry.example.com/digest:1"
+    from_wheel = _lambda_code(python, folders[0], image=image)
+    from_checkout = _lambda_code(Path(sys.executable), folders[1], image=image)
+    assert from_wheel == from_checkout
 
 
 @pytest.mark.parametrize("module", ["cronce", "cronce_lambdas"])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from random import Random
 from unittest.mock import patch
 
 from cronce.claim import Claim
+from cronce.cli import exit_codes
 from cronce.clock import SteadyClock
 from cronce.driver import Driver
 from cronce.errors import LeaseLostError, LedgerUnavailableError
@@ -85,9 +87,9 @@ class Host:
 class Fleet:
     """One seeded fleet from its first tick to its last state."""
 
-    def __init__(
-        self, seed: int, *, days: float = 1.0, hosts: int = 20, jobs: Sequence[Job] | None = None
-    ) -> None:
+    noticed_within = NOTICED_WITHIN
+
+    def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20, jobs: Sequence[Job] | None = None) -> None:
         self.seed = seed
         self._jobs = jobs or _jobs()
         self.counts: Counter[str] = Counter()
@@ -183,13 +185,17 @@ class Fleet:
         self._log(job.name, proc.name, "crashes")
         self._acting[job.name].pop(proc, None)
         self._kernel.kill(proc)
+        self._tell_recorder(job, tick, proc, exit_code=137)
+        self._kernel.call(self._kernel.now + self.noticed_within, lambda: self._check_noticed(job, tick, proc))
+
+    def _tell_recorder(self, job: Job, tick: float, proc: Proc, *, exit_code: int) -> None:
+        """Let the recorder hear that the task stopped: late, twice or never."""
         for _ in range(self._rng.choice((0, 1, 1, 2))):
             self._kernel.spawn(
                 "recorder",
-                lambda _proc: self._record(job, tick, proc),
+                lambda _proc: self._record(job, tick, proc, exit_code),
                 at=self._kernel.now + self._rng.uniform(0.5, 90),
             )
-        self._kernel.call(self._kernel.now + NOTICED_WITHIN, lambda: self._check_noticed(job, tick, proc))
 
     def _pause(self, proc: Proc, job: Job) -> None:
         if proc.alive:
@@ -206,30 +212,38 @@ class Fleet:
     # -- what a task does
 
     def _task(self, job: Job, tick: float, trigger: Trigger, host: Host, proc: Proc) -> None:
-        """Claim, work as long as the claim is trusted, settle."""
+        """Be a task from its first line to its last."""
+        self._ended(job, tick, proc, exit_code=self._attempt(job, tick, trigger, host, proc))
+
+    def _ended(self, job: Job, tick: float, proc: Proc, *, exit_code: int) -> None:
+        """A task has ended by itself; here nobody hears of that."""
+
+    def _attempt(self, job: Job, tick: float, trigger: Trigger, host: Host, proc: Proc) -> int:
+        """Claim, work as long as the claim is trusted, settle; the exit code, as `cronce exec` has it."""
         ledger = self._ledger(proc.name, job, host)
         period = _period(tick)
         try:
             claim = ledger.claim(job.name, period, trigger=trigger, stop=proc.stop)
         except LedgerUnavailableError:
             self.counts["unavailable"] += 1
-            return
+            return exit_codes.UNAVAILABLE
         if not isinstance(claim, Claim):
             self.counts["refused"] += 1
             self._log(job.name, proc.name, f"is refused {period}: {claim.reason}")
-            return
+            return 0
         self.counts["claims"] += 1
         self._log(job.name, proc.name, f"works on {period}, fence {claim.fence}")
         self._acting[job.name][proc] = claim
         try:
-            self._work(proc, job, claim)
+            return self._work(proc, job, claim)
         except LeaseLostError:
             self.counts["leases lost"] += 1
             self._log(job.name, proc.name, f"lost {period}")
+            return exit_codes.LEASE_LOST
         finally:
             self._acting[job.name].pop(proc, None)
 
-    def _work(self, proc: Proc, job: Job, claim: Claim) -> None:
+    def _work(self, proc: Proc, job: Job, claim: Claim) -> int:
         left = self._rng.uniform(*job.work)
         self._act(job, claim)
         while left > 0:
@@ -240,17 +254,18 @@ class Fleet:
             if proc.stop.is_set() or claim.stop_requested:
                 self._acting[job.name].pop(proc, None)
                 claim.fail("asked to stop", reason=claim.stop_requested or Reason.INTERRUPTED)
-                return
+                return 128 + signal.SIGTERM
             claim.heartbeat()
         self._acting[job.name].pop(proc, None)
         if self._rng.random() < 0.05:
             claim.fail("bad data")
-        else:
-            claim.complete({"mails": 3100})
-            self.counts["completed"] += 1
-            if (job.name, claim.period) in self._succeeded:
-                self._hold(job, f"a success is never repeated: {claim.period}")
-            self._succeeded.add((job.name, claim.period))
+            return 1
+        claim.complete({"mails": 3100})
+        self.counts["completed"] += 1
+        if (job.name, claim.period) in self._succeeded:
+            self._hold(job, f"a success is never repeated: {claim.period}")
+        self._succeeded.add((job.name, claim.period))
+        return 0
 
     def _act(self, job: Job, claim: Claim) -> None:
         """Do something that others see, as a task does after `Claim.check`; nobody else may be acting then.
@@ -292,11 +307,11 @@ class Fleet:
 
     # -- what observers do
 
-    def _record(self, job: Job, tick: float, proc: Proc) -> None:
+    def _record(self, job: Job, tick: float, proc: Proc, exit_code: int) -> None:
         """Tell the ledger that the task stopped; the platform may tell it late, twice or never."""
         ledger = Ledger(self._wire("recorder", None), clock=HostClock(self._kernel, ahead=0.0), owner="recorder")
         try:
-            ledger.mark_stopped(job.name, _period(tick), owner=proc.name, exit_code=137)
+            ledger.mark_stopped(job.name, _period(tick), owner=proc.name, exit_code=exit_code)
         except LedgerUnavailableError:
             self.counts["events lost"] += 1
 
@@ -342,7 +357,7 @@ class Fleet:
     def _check_noticed(self, job: Job, tick: float, proc: Proc) -> None:
         run = self._table.get(job.name, run_key(_period(tick)))
         if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.owner == proc.name:
-            self._hold(job, f"a crash is noticed within {NOTICED_WITHIN:g} s: {proc.name} died, but {shown(run)}")
+            self._hold(job, f"a crash is noticed within {self.noticed_within:g} s: {proc.name} died, but {shown(run)}")
 
     def _check_ends(self, job: Job) -> None:
         for number in range(int(self._days * DAY / job.every)):

@@ -4,13 +4,13 @@ REFUSED = 0
 """Somebody else does the work, or did it: nothing is wrong (`--refused-exit-code` changes it)."""
 
 PROBLEM = 1
-"""A command of a person could not do what it was asked, e.g. release a run that is not held."""
+"""A command of a person could not do what it was asked, e.g. release a run that is not held, or rerun one that is done."""
 
 USAGE = 64
 """A value from outside cannot be used; nothing was written."""
 
 UNAVAILABLE = 69
-"""The ledger cannot be used; the child was not started."""
+"""The ledger, or the service that starts tasks, cannot be used; nothing was started."""
 
 LEASE_LOST = 70
 """The claim was lost; the child was stopped, or its success could not be recorded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from cronce.launch.errors import LaunchRefusedError, LaunchUnavailableError
@@ -51,6 +52,12 @@ class CallRefusedError(Exception):
 def make_client(service: str, *, region: str | None, endpoint: str | None) -> Any:  # noqa: ANN401  # made at run time
     """A client that tries three times; each call may take some ten seconds.
 
+    Args:
+        service: The service's name, as in boto.
+        region: Where; None for the environment's, by either of its names (ECS and Lambda set both, other
+            hosts one).
+        endpoint: Another endpoint than AWS's.
+
     Raises:
         LaunchRefusedError: Nothing says which Region, or how to sign.
     """
@@ -66,7 +73,9 @@ def make_client(service: str, *, region: str | None, endpoint: str | None) -> An
     )
     try:
         session = botocore.session.get_session()
-        return session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
+        return session.create_client(
+            service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
+        )
     except BotoCoreError as error:
         raise LaunchRefusedError(f"a client for {service}", str(error)) from error
 

@@ -46,11 +46,6 @@ class Agenda:
         """Every tick up to this moment is settled."""
         return min([self._seen_until, *(tick - _ONE_SECOND for tick in self.waiting)])
 
-    @property
-    def next_at(self) -> datetime | None:
-        """When the next tick is due, if there is one."""
-        return self._next
-
     def advance(self, now: datetime, monotonic: float) -> Due | None:
         """Take up the ticks that became due; those that are too many, if there are any.
 

@@ -44,6 +44,9 @@ _TO_WIND_UP = 3.0
 
 _BETWEEN_SIGNS_OF_LIFE = 55.0
 
+_MOMENT = 0.001
+"""Seconds that are not worth another look; fractions of floats are left where times were subtracted."""
+
 _ROWS = 100
 
 
@@ -318,7 +321,7 @@ class ClockService:
         to_wind_up = min(_TO_WIND_UP, self._grace / 4)
         while self._flights or not self._released.is_set():
             left = until - self._clock.monotonic()
-            if left <= 0:
+            if left <= _MOMENT:
                 return
             if left <= to_wind_up:
                 self._give_up.set()
@@ -330,7 +333,7 @@ class ClockService:
         moments = [at for agenda in self._agendas if (at := agenda.wake_at(now)) is not None]
         due_in = (min(moments) - now).total_seconds() if moments else _LONGEST_PAUSE
         renew_in = self._renewed + claim.lease.total_seconds() / 4 - self._clock.monotonic()
-        return max(0.0, min(due_in, renew_in, _LONGEST_PAUSE))
+        return max(0.0, min(due_in, max(renew_in, _MOMENT), _LONGEST_PAUSE))
 
     def _tell_alive(self, monotonic: float) -> None:
         """Once a minute a metric that says that somebody leads: an alarm can be set on its absence."""
