@@ -1,0 +1,53 @@
+"""The metrics that tasks, clocks and observers write with their log lines, and alarms on their absence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from cronce.durations import format_duration
+from cronce.metrics import NAMESPACE
+from cronce_cdk._checks import refusal
+
+_LONGEST_BY_PERIOD = (
+    (timedelta(minutes=1), timedelta(hours=2)),
+    (timedelta(minutes=5), timedelta(days=1)),
+    (timedelta(hours=1), timedelta(days=7)),
+)
+"""A datapoint's length, and how far back to look with it: 1 day; from an hour on, 7 days (CloudWatch API Reference)."""
+
+
+def count_of(name: str, dimensions: Mapping[str, str], *, period: cdk.Duration | None) -> cloudwatch.Metric:
+    """How often it happened."""
+    return cloudwatch.Metric(
+        namespace=NAMESPACE, metric_name=name, dimensions_map={**dimensions}, statistic="Sum", period=period
+    )
+
+
+def silence_of(
+    scope: Construct, construct_id: str, metric: cloudwatch.Metric, within: timedelta, description: str
+) -> cloudwatch.Alarm:
+    """An alarm that rings when it did not happen for so long.
+
+    Raises:
+        ConstructConfigError: CloudWatch cannot look so far back.
+    """
+    shortest, (_, longest) = timedelta(minutes=1), _LONGEST_BY_PERIOD[-1]
+    if not shortest <= within <= longest:
+        raise refusal(scope, "within", format_duration(within), "1m to 7d, as far as CloudWatch looks back")
+    period = next(period for period, reach in _LONGEST_BY_PERIOD if within <= reach)
+    return cloudwatch.Alarm(
+        scope,
+        construct_id,
+        metric=metric.with_(period=cdk.Duration.seconds(int(period.total_seconds()))),
+        threshold=1,
+        evaluation_periods=math.ceil(within / period),
+        comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+        treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
+        alarm_description=f"{description} for {format_duration(within)}",
+    )

@@ -1,0 +1,164 @@
+"""Whether a clock is still the only one, in the templates as they will be deployed."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import cx_api
+from constructs import Construct
+
+from cronce.durations import format_duration
+from cronce_cdk._checks import refusal
+
+RELEASE_WITHIN = timedelta(seconds=5)
+"""How long giving up the lease takes at most, a slow store included."""
+
+_SCALING_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+
+_SERVICE_FACTS: Mapping[str, object] = {
+    "DesiredCount": 1,
+    "DeploymentConfiguration.MinimumHealthyPercent": 0,
+    "DeploymentConfiguration.MaximumPercent": 100,
+    "DeploymentConfiguration.DeploymentCircuitBreaker.Enable": True,
+    "DeploymentConfiguration.Strategy": ("ROLLING", None),
+    "DeploymentController.Type": ("ECS", None),
+    "AvailabilityZoneRebalancing": "DISABLED",
+    "SchedulingStrategy": ("REPLICA", None),
+}
+"""What the template must say in the end, by the property's path."""
+
+
+class Pinning:
+    """What a finished tree must not have undone; only in its templates an override of the L1 can be seen."""
+
+    def __init__(self, clock: Construct, service: ecs.FargateService, container: ecs.ContainerDefinition) -> None:
+        self._clock = clock
+        self._service = service
+        self._container = container
+
+    def undone(self) -> list[str]:
+        """What undid the pinning; nothing, if all is well."""
+        service, task = self._service.node.default_child, self._container.task_definition.node.default_child
+        assert isinstance(service, ecs.CfnService)  # noqa: S101  # that is what an L2 is made of
+        assert isinstance(task, ecs.CfnTaskDefinition)  # noqa: S101
+        own = cdk.Stack.of(self._clock)
+        service_id, task_id = (own.resolve(each.logical_id) for each in (service, task))
+        problems: list[str] = []
+        service_name: object = None
+        rendered = [*_templates(self._clock)]
+        for stack, resources in rendered:
+            if stack.node.path == own.node.path:
+                made, task_made = resources.get(service_id) or {}, resources.get(task_id) or {}
+                service_name = _at(made, "Properties.ServiceName")
+                problems += self._changed(service.node.path, made)
+                problems += self._spot_only(service.node.path, made)
+                problems += self._container_changed(task.node.path, task_made)
+        for stack, resources in rendered:
+            problems += [
+                self._refused(_path_of(stack, target), "scaling", "a scaling target", "none: there is one clock")
+                for target, resource in resources.items()
+                if resource.get("Type") == _SCALING_TARGET and _scales(resource, service_id, service_name)
+            ]
+        return problems
+
+    def _changed(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
+        for name, wanted in _SERVICE_FACTS.items():
+            found = _at(resource, f"Properties.{name}")
+            choices = wanted if isinstance(wanted, tuple) else (wanted,)
+            if found not in choices:
+                yield self._refused(path, name, found, repr(choices[0]))
+
+    def _spot_only(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
+        strategy = _at(resource, "Properties.CapacityProviderStrategy") or []
+        names_found = [item.get("CapacityProvider") for item in strategy if _counts(item)]
+        if names_found and all(name == "FARGATE_SPOT" for name in names_found):
+            yield self._refused(path, "CapacityProviderStrategy", names_found, "not Spot alone")
+
+    def _container_changed(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
+        containers = _at(resource, "Properties.ContainerDefinitions") or []
+        own: Mapping[str, Any] = next(
+            (each for each in containers if each.get("Name") == self._container.container_name), {}
+        )
+        init = _at(own, "LinuxParameters.InitProcessEnabled")
+        if init is not True:
+            yield self._refused(path, "LinuxParameters.InitProcessEnabled", init, "True")
+        stop = own.get("StopTimeout")
+        if not isinstance(stop, int | float) or stop <= RELEASE_WITHIN.total_seconds():
+            yield self._refused(path, "StopTimeout", stop, f"more than {format_duration(RELEASE_WITHIN)}")
+
+    def _refused(self, path: str, argument: str, value: object, allowed: str) -> str:
+        """One line of the failed synth: what, where, and whose clock it undoes."""
+        return str(refusal(self._clock, f"{argument} at {path}", value, allowed))
+
+
+def _counts(item: Mapping[str, Any]) -> bool:
+    return bool(item.get("Weight") or item.get("Base"))
+
+
+def _at(resource: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  # JSON
+    """The value at `a.b.c`, None if there is none."""
+    value: Any = resource
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _path_of(stack: cdk.Stack, logical_id: str) -> str:
+    """The construct that made the resource; an included template's has none."""
+    made = (each for each in stack.node.find_all() if isinstance(each, cdk.CfnElement))
+    return next((each.node.path for each in made if stack.resolve(each.logical_id) == logical_id), logical_id)
+
+
+def _scales(target: Mapping[str, Any], service_id: str, service_name: object) -> bool:
+    """Whether its ResourceId, `service/CLUSTER/SERVICE`, is the service's: by reference, import or name."""
+    resource_id = _at(target, "Properties.ResourceId")
+    if isinstance(resource_id, str):
+        return isinstance(service_name, str) and resource_id.endswith(f"/{service_name}")
+    return service_id in json.dumps(resource_id)
+
+
+@jsii.implements(cdk.ISynthesisSession)
+class _Session:
+    """Where a stack is asked to write its template."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._assembly = cx_api.CloudAssemblyBuilder(folder)
+
+    @property
+    def assembly(self) -> cx_api.CloudAssemblyBuilder:
+        """The builder."""
+        return self._assembly
+
+    @property
+    def outdir(self) -> str:
+        """The folder."""
+        return self._folder
+
+    @property
+    def validate_on_synth(self) -> bool:
+        """No: a validation asks."""
+        return False
+
+
+def _templates(scope: Construct) -> Iterator[tuple[cdk.Stack, Mapping[str, Any]]]:
+    """Each stack of the app with its template's resources, rendered aside, from the finished tree.
+
+    `Stage.synth` would do it, but it would visit every aspect a second time.
+    """
+    stage = cdk.Stage.of(scope)
+    assert stage is not None  # noqa: S101  # every construct of a stack has one
+    stacks = [each for each in stage.node.find_all() if isinstance(each, cdk.Stack)]
+    with tempfile.TemporaryDirectory(prefix="cronce-") as folder:
+        session = _Session(folder)
+        for stack in stacks:
+            stack.synthesizer.synthesize(session)  # type: ignore[arg-type]  # jsii reads the properties, and only that
+            yield stack, json.loads((Path(folder) / stack.template_file).read_text()).get("Resources", {})

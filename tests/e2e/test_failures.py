@@ -1,0 +1,60 @@
+"""Tasks that never claim their run: the ledger says what became of the tick all the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce import Reason, Status
+from tests.e2e.names import CHORE, GONE
+
+if TYPE_CHECKING:
+    from tests.e2e.world import World
+
+pytestmark = pytest.mark.usefixtures("docker")
+
+_LAUNCHES = ["2", "3", "4", "5"]
+"""Besides the first one: after five the recorder leaves it to a person."""
+
+
+def test_an_image_that_does_not_exist_is_a_failed_run_without_a_claim(world: World) -> None:
+    """The row has ECS's reason. A few more tasks are tried, with growing delays; then it is left to a person."""
+    tick = world.new_tick()
+    first = world.deliver(GONE, tick)
+    world.stopped([first])
+    assert world.answers(first) == [{"status": "FAILED", "relaunched": {"attempt": 1, "launch": 2}}]
+    world.eventually(lambda: len(world.relaunches(GONE, tick)) == len(_LAUNCHES), "as many relaunches as there are")
+    relaunches = world.relaunches(GONE, tick)
+    assert [fired.environment["CRONCE_LAUNCH"] for fired in relaunches] == _LAUNCHES
+    (last,) = relaunches[-1].tasks
+    world.stopped([last])
+    assert world.answers(last) == [{"status": "FAILED", "left": "5 tasks of it stopped before they claimed it"}]
+    run = world.settled(GONE, tick)
+    assert (run.status, run.reason, run.attempt, run.failures) == (Status.FAILED, Reason.LAUNCH_FAILED, 0, 0)
+    assert run.error is not None
+    assert run.error.startswith("TaskFailedToStart: ")
+    assert "gone" in run.error
+
+
+def test_a_task_that_ecs_refuses_to_start_is_a_missed_run(world: World) -> None:
+    """RunTask answered 200 with failures; EventBridge Scheduler gave up, and its dead letter became the row."""
+    tick = world.new_tick()
+    world.fail_to_deliver(CHORE, tick, reason="AGENT")
+    run = world.settled(CHORE, tick)
+    assert (run.status, run.attempt) == (Status.MISSED, 0)
+    assert run.reason is not None
+    assert run.reason.startswith(f"{Reason.LAUNCH_FAILED}: ")
+    assert run.error is not None
+    assert "AGENT" in run.error
+    world.eventually(lambda: world.dead_letters() == 0, "an empty dead-letter queue")
+
+
+def test_a_tick_that_comes_after_all_still_runs(world: World) -> None:
+    """A dead letter is no verdict on the work: whoever delivers the tick later gets the run."""
+    tick = world.new_tick()
+    world.fail_to_deliver(CHORE, tick, reason="RESOURCE:MEMORY")
+    assert world.settled(CHORE, tick).status is Status.MISSED
+    world.deliver(CHORE, tick)
+    run = world.done(CHORE, tick)
+    assert (run.attempt, run.attempts[0].status) == (1, Status.MISSED)

@@ -1,0 +1,73 @@
+"""Pinned clocks: replaced, killed and started twice, while the ticks on their queue are counted.
+
+The emulator runs the services: it starts stopped tasks again, and a deployment stops the old task before it starts the
+new one. What it has not is the moment in which ECS runs both; `start_one_more` makes it. It runs no health checks and
+no init process either.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.names import BEATS, CLOCK, CLOCK_JOB, CLOCK_SECONDS
+
+if TYPE_CHECKING:
+    from tests.e2e.pinned import Pinned
+    from tests.e2e.world import World
+
+pytestmark = pytest.mark.usefixtures("docker")
+
+_EVERY = timedelta(seconds=CLOCK_SECONDS)
+
+
+def test_a_clock_that_is_replaced_killed_and_doubled_loses_no_tick_and_sends_none_twice(world: World) -> None:
+    """All ticks from the first to the last, each once: across a deployment, a crash and an overlap."""
+    clock = world.pinned(CLOCK)
+    first = clock.leader()
+    clock.deploy_again()
+    second = clock.leader(besides={first})
+    world.kill(second)
+    third = clock.leader(besides={first, second})
+    besides = clock.start_one_more()
+    world.eventually(lambda: "standby" in clock.events(besides), "a standby")
+    assert world.is_healthy(third)
+    assert world.is_healthy(besides)
+    world.stop(third)
+    clock.leader(besides={first, second, third})
+    messages = clock.until_after(datetime.now(UTC) + 2 * _EVERY)
+    world.stop(besides)
+
+    told = [json.loads(message.body) for message in messages]
+    assert {each["job"] for each in told} == {CLOCK_JOB}
+    ticks = sorted(datetime.fromisoformat(each["period"]) for each in told)
+    assert ticks == [ticks[0] + number * _EVERY for number in range(len(ticks))]
+    assert len(ticks) > 5
+
+
+def test_of_two_tasks_with_a_foreign_clock_one_beats(world: World) -> None:
+    """Celery's beat, unmodified, under `cronce pin`: one beats, one stands by and takes over from a killed one."""
+    beats = world.pinned(BEATS)
+    leader = beats.leader()
+    besides = beats.start_one_more()
+    world.eventually(lambda: "standby" in beats.events(besides), "a standby")
+    assert world.is_healthy(leader)
+    assert world.is_healthy(besides)
+    _beats_once_a_second(beats, timedelta(seconds=8))
+    assert not [line for line in beats.log(besides) if "beat: Starting" in line]
+
+    world.kill(leader)
+    successor = beats.leader(besides={leader})
+    _beats_once_a_second(beats, timedelta(seconds=5))
+    assert [line for line in beats.log(successor) if "beat: Starting" in line]
+    world.stop(besides)
+
+
+def _beats_once_a_second(beats: Pinned, span: timedelta) -> None:
+    """Watch the queue for a while; two beats at once would send twice as much."""
+    began = beats.until_after(datetime.now(UTC))[-1].at
+    sent = [message.at for message in beats.until_after(began + span) if message.at >= began]
+    assert abs(len(sent) - (sent[-1] - sent[0]).total_seconds() - 1) <= 2, sent

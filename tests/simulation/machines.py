@@ -1,0 +1,324 @@
+"""A fleet whose recorder and watchdog are the real ones, over a simulated EventBridge and ECS.
+
+Every task that stops is told of late, twice or never; one-shot schedules fire within their minute, and
+take themselves away; images cannot be pulled, RunTask is refused, EventBridge is busy or loses an answer
+that it carried out; looks of the watchdog are killed. Besides the fleet's own promises: every tick that was
+due has a visible final state in the end, and what a machine is to start again is not forgotten, unless ECS
+never said a word.
+
+`python -m tests.simulation.machines --seed N` replays one.
+"""
+
+# ruff: noqa: T201  # a command prints
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+from botocore.exceptions import EndpointConnectionError
+
+from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.claim import Claim
+from cronce.environment import LAUNCH, PERIOD, TRIGGER
+from cronce.errors import LeaseLostError, LedgerUnavailableError
+from cronce.launch import Launcher, LaunchUnavailableError
+from cronce.ledger import Ledger
+from cronce.names import scheduled_time_of
+from cronce.protocol.records import RunRecord, run_key
+from cronce.protocol.states import Trigger
+from cronce_lambdas.look import MEMORY
+from cronce_lambdas.notices import Bus
+from cronce_lambdas.pinned import Services
+from cronce_lambdas.recorder import Recorder
+from cronce_lambdas.relaunch import MOST_LAUNCHES, Relaunch, after_attempt, never_began
+from cronce_lambdas.watchdog import OWNER, Watchdog
+from tests.lambdas.events import SETTINGS, letter, stopped
+from tests.simulation.fleet import DAY, LEASE, ROUND, Fleet, Job
+from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
+from tests.simulation.promises import shown
+from tests.simulation.rules import FINAL
+from tests.support.cloud import GROUP, FakeEcs, FakeEvents, FakeScheduler, client_error, schedule
+
+_LOOK = "cronce:watchdog:look"
+
+
+def jobs() -> tuple[Job, ...]:
+    """The jobs: every policy, and every way to catch up."""
+
+    def job(name: str, every: float, work: tuple[float, float], **policy: Any) -> Job:  # noqa: ANN401
+        return Job(name=name, every=every, work=work, policy=Policy(lease=LEASE, backoff_limit=2, **policy))
+
+    late = timedelta(minutes=20)
+    return (
+        job("allow", 900, (5, 300), concurrency_policy=ConcurrencyPolicy.ALLOW, catch_up=CatchUp.ALL),
+        job("forbid", 600, (5, 400), concurrency_policy=ConcurrencyPolicy.FORBID, catch_up=CatchUp.LATEST),
+        job("forbid-hold", 1800, (5, 900), concurrency_policy=ConcurrencyPolicy.FORBID, on_lost=OnLost.HOLD),
+        job("wait", 900, (5, 600), concurrency_policy=ConcurrencyPolicy.WAIT, starting_deadline=late),
+        job("replace", 900, (5, 600), concurrency_policy=ConcurrencyPolicy.REPLACE, catch_up=CatchUp.ALL),
+    )
+
+
+class Machines(Fleet):
+    """The fleet with its machines."""
+
+    noticed_within = LEASE.total_seconds() + 10 + 600 + 4 * ROUND
+    """Under FORBID, a run that died before it took the slot is looked for every ten minutes."""
+
+    told = (1, 20, 4, 1)
+    """How often ECS tells that a task stopped: the weights of never, once, twice, three times."""
+
+    def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20) -> None:
+        super().__init__(seed, days=days, hosts=hosts, jobs=jobs())
+        ends = EPOCH + timedelta(days=days)
+        self._scheduler = _EventBridge(self._kernel, self, [_schedule_of(job, ends) for job in self._jobs])
+        self._events = FakeEvents()
+        self._launched: dict[str, tuple[Trigger, int]] = {}
+        self._excused: set[tuple[str, float]] = set()
+
+    @property
+    def is_calm(self) -> bool:
+        """True once nothing goes wrong any more."""
+        return self._calm
+
+    def run(self) -> None:
+        """See `Fleet.run`. Heartbeats are the tasks' own business here, and a look is over before its trust is."""
+        with redirect_stderr(io.StringIO()), patch.object(Claim, "start_heartbeat", lambda _claim: None):
+            super().run()
+
+    def roll(self, share: float) -> bool:
+        """True with that probability, as long as things go wrong."""
+        return not self._calm and self._rng.random() < share
+
+    def launch(self, one_shot: Mapping[str, Any]) -> None:
+        """A one-shot's moment has come."""
+        override = json.loads(one_shot["Target"]["Input"])["containerOverrides"][1]
+        environ = {each["name"]: each["value"] for each in override["environment"]}
+        job = next(job for job in self._jobs if job.name == environ["CRONCE_JOB"])
+        at = scheduled_time_of(environ[PERIOD])
+        assert at is not None
+        self.counts[f"launched: {environ[TRIGGER]}"] += 1
+        self._start(job, (at - EPOCH).total_seconds(), Trigger(environ[TRIGGER]), launch=int(environ[LAUNCH]))
+
+    def _policies(self) -> dict[str, Policy]:
+        return super()._policies() | dict.fromkeys((MEMORY, _LOOK), Policy())
+
+    # -- what schedulers and platform do
+
+    def _tick(self, job: Job, at: float) -> None:
+        if self._rng.random() < 0.04:
+            self.counts["ticks"] += 1
+            self._kernel.call(at + 60, lambda: self._dead_letter(job, at))
+        else:
+            super()._tick(job, at)
+
+    def _start(self, job: Job, tick: float, trigger: Trigger, *, delay: float = 0.0, launch: int = 1) -> None:
+        fails, refused = self.roll(0.04), self.roll(0.01)
+        if refused:
+            self._kernel.call(max(self._kernel.now, tick) + 60, lambda: self._dead_letter(job, tick))
+            return
+        if not fails:
+            super()._start(job, tick, trigger, delay=delay)
+            self._launched[f"task-{self.counts['tasks']}"] = (trigger, launch)
+            return
+        self.counts["tasks"] += 1
+        self.counts["never ran"] += 1
+        owner = f"task-{self.counts['tasks']}"
+        self._launched[owner] = (trigger, launch)
+        begins = max(self._kernel.now, tick) + delay + self._rng.uniform(5, 60)
+        self._kernel.call(begins, lambda: self._tell(job, tick, owner, exit_code=None))
+
+    def _ended(self, job: Job, tick: float, proc: Proc, *, exit_code: int) -> None:
+        self._tell(job, tick, proc.name, exit_code=exit_code)
+
+    def _tell_recorder(self, job: Job, tick: float, proc: Proc, *, exit_code: int) -> None:
+        self._tell(job, tick, proc.name, exit_code=exit_code)
+
+    def _tell(self, job: Job, tick: float, owner: str, *, exit_code: int | None) -> None:
+        """ECS says that the task stopped: once, late, twice or never."""
+        trigger, launch = self._launched[owner]
+        imposed = {None: "TaskFailedToStart", 143: "UserInitiated"}
+        event = stopped(
+            owner,
+            exit_code=exit_code,
+            stop_code=imposed.get(exit_code, "EssentialContainerExited"),
+            CRONCE_JOB=job.name,
+            CRONCE_SCHEDULED_TIME=_period(tick),
+            CRONCE_TRIGGER=trigger.value,
+            CRONCE_LAUNCH=str(launch),
+        )
+        times = 1 if self._calm else self._rng.choices((0, 1, 2, 3), weights=self.told)[0]
+        if not times:
+            self.counts["events lost"] += 1
+            self._excused.add((job.name, tick))
+        for _ in range(times):
+            at = self._kernel.now + self._rng.uniform(0.5, 90)
+            self._kernel.spawn("recorder", lambda _proc: self._settle(job, tick, event), at=at)
+
+    def _dead_letter(self, job: Job, tick: float) -> None:
+        self.counts["dead letters"] += 1
+        variables = {"CRONCE_JOB": job.name, "CRONCE_SCHEDULED_TIME": _period(tick)}
+        override = {"name": "digest", "environment": [{"name": n, "value": v} for n, v in variables.items()]}
+        message = letter({"containerOverrides": [override]})
+        # A relaunch that is refused is a letter too, and then nobody launches again.
+        self._excused.add((job.name, tick))
+        self._kernel.spawn("recorder", lambda _proc: self._sort(message), at=self._kernel.now + 1)
+
+    # -- what the machines do
+
+    def _settle(self, job: Job, tick: float, event: Mapping[str, Any]) -> None:
+        """Give the event to the recorder, again after a minute as Lambda does, then through the queue."""
+        for _ in range(3):
+            try:
+                answer = self._recorder().settle(event)
+            except (LedgerUnavailableError, LaunchUnavailableError):
+                self.counts["recorder: again"] += 1
+                self._kernel.sleep(60)
+            else:
+                self.counts["recorder: relaunched"] += "relaunched" in answer
+                if f"{MOST_LAUNCHES} tasks" in answer.get("left", "") or "deadline" in answer.get("left", ""):
+                    self._excused.add((job.name, tick))
+                return
+        self._sort(letter(dict(event)))
+
+    def _sort(self, message: Mapping[str, Any]) -> None:
+        while self._recorder().sort([message])["batchItemFailures"]:
+            self.counts["recorder: again"] += 1
+            self._kernel.sleep(360)
+
+    def _recorder(self) -> Recorder:
+        clock = HostClock(self._kernel, ahead=0.0)
+        return Recorder(
+            SETTINGS,
+            ledger=Ledger(self._wire("recorder", None), clock=clock, owner="recorder"),
+            launcher=Launcher(group=GROUP, scheduler=self._scheduler),
+            bus=Bus(self._events),
+            clock=clock,
+        )
+
+    def _spawn_watchdogs(self) -> None:
+        """Let the watchdog look every minute; some looks are killed on the way."""
+        launcher = Launcher(group=GROUP, scheduler=self._scheduler)
+        for number in range(1, int((self._days * DAY + 4 * 3600) // ROUND)):
+            proc = self._kernel.spawn("watchdog", lambda _proc: self._look(launcher), at=number * ROUND)
+            if self._rng.random() < 0.02:
+                self._kernel.call(number * ROUND + self._rng.uniform(0, 2), lambda proc=proc: self._kill_look(proc))  # type: ignore[misc]
+
+    def _kill_look(self, proc: Proc) -> None:
+        if proc.alive and not self._calm:
+            self.counts["looks killed"] += 1
+            self._kernel.kill(proc)
+
+    def _look(self, launcher: Launcher) -> None:
+        clock = HostClock(self._kernel, ahead=0.0)
+        watchdog = Watchdog(
+            SETTINGS,
+            ledger=Ledger(self._wire("watchdog", None), clock=clock, owner=OWNER),
+            launcher=launcher,
+            bus=Bus(self._events),
+            services=Services(FakeEcs()),
+            clock=clock,
+        )
+        try:
+            found = watchdog.look()
+        except (LedgerUnavailableError, LaunchUnavailableError, LeaseLostError):
+            self.counts["looks failed"] += 1
+        else:
+            self.counts.update({f"watchdog: {what}": number for what, number in found.items() if what != "jobs"})
+
+    # -- what must hold
+
+    def _check_ends(self, job: Job) -> None:
+        for number in range(int(self._days * DAY / job.every)):
+            tick = number * job.every
+            run = self._table.get(job.name, run_key(_period(tick)))
+            if not isinstance(run, RunRecord) or run.status not in FINAL:
+                self._hold(job, f"every tick ends in one visible state: {_period(tick)} is {shown(run)}")
+                continue
+            self.counts[run.status] += 1
+            due = isinstance(after_attempt(run, policy=job.policy, enabled=True), Relaunch) and not never_began(run)
+            if due and (job.name, tick) not in self._excused:
+                self._hold(job, f"no run is forgotten: after hours of calm {shown(run)}")
+
+
+class _EventBridge(FakeScheduler):
+    """EventBridge Scheduler in virtual time: takes a while, is busy, loses answers, and delivers within the minute."""
+
+    def __init__(self, kernel: Kernel, fleet: Machines, schedules: Sequence[dict[str, Any]]) -> None:
+        super().__init__(*schedules)
+        self._kernel = kernel
+        self._fleet = fleet
+
+    def create_schedule(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """CreateSchedule."""
+        answer = super().create_schedule(**request)
+        at = datetime.fromisoformat(request["ScheduleExpression"][3:-1]).replace(tzinfo=UTC)
+        due = (at - EPOCH).total_seconds()
+        assert due > self._kernel.now, "a one-shot is never in the past"
+        self._kernel.call(due + (self._kernel.now * 7919) % 59, lambda: self._fire(request))
+        if self._fleet.roll(0.02):
+            raise EndpointConnectionError(endpoint_url="lost")
+        return answer
+
+    def _fire(self, request: dict[str, Any]) -> None:
+        del self.schedules[request["Name"]]
+        self._fleet.launch(request)
+
+    def _called(self, operation: str, request: dict[str, Any]) -> None:
+        del request  # nobody asks for it, and a day has many
+        self._kernel.sleep(0.03)
+        if self._fleet.roll(0.02):
+            raise client_error(operation, "ThrottlingException", "slow down", status=429)
+
+
+def _schedule_of(job: Job, ends: datetime) -> dict[str, Any]:
+    answer: dict[str, Any] = schedule(
+        job.name,
+        policy=job.policy,
+        ScheduleExpression=f"cron(*/{int(job.every // 60)} * * * ? *)",
+        CreationDate=EPOCH - timedelta(seconds=1),
+        LastModificationDate=EPOCH - timedelta(seconds=1),
+        EndDate=ends,
+    )
+    return answer
+
+
+def _period(tick: float) -> str:
+    return f"{EPOCH + timedelta(seconds=tick):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run fleets with their machines, a line a seed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.machines", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="replay this fleet")
+    parser.add_argument("--seeds", metavar="A-B", help="run all of these")
+    parser.add_argument("--days", type=float, default=1.0, help="virtual days, before four hours of calm")
+    options = parser.parse_args(arguments)
+    first, _, last = (options.seeds or str(options.seed)).partition("-")
+    began, total = time.monotonic(), Counter[str]()
+    seeds = range(int(first), int(last or first) + 1)
+    for seed in seeds:
+        fleet = Machines(seed, days=options.days)
+        fleet.run()
+        total += fleet.counts
+        print(f"seed {seed}: {_figures(fleet.counts)}", flush=True)
+    print(
+        f"machines: {len(seeds)} seeds, {len(seeds) * options.days:g} virtual days, {_figures(total)},"
+        f" 0 promises broken, {time.monotonic() - began:.0f} s"
+    )
+
+
+def _figures(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[name]:,} {name}" for name in sorted(counts, key=str.lower))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""A fleet with the real recorder and watchdog keeps every promise, and tells of a machine that does not do its part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce import Policy
+from cronce.protocol.records import RunRecord
+from cronce_lambdas import look, recorder
+from cronce_lambdas.missed import Verdict
+from cronce_lambdas.relaunch import Leave
+from tests.simulation.machines import Machines
+from tests.simulation.rules import BrokenRuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEEDS = (1, 2)
+DAYS = 0.2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hours_of_a_fleet_with_its_machines_break_no_promise(seed: int) -> None:
+    """Missed ticks are found and caught up, crashed and failed runs are started again; each tick ends in one state."""
+    fleet = Machines(seed, days=DAYS)
+
+    fleet.run()
+
+    needed = ("dead letters", "never ran", "recorder: relaunched", "watchdog: missed", "launched: retry")
+    assert min(fleet.counts[what] for what in needed) > 0
+    assert fleet.counts["SUCCEEDED"] > 0.8 * fleet.counts["ticks"]
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_day_with_its_machines_breaks_no_promise(seed: int, record_property: Callable[[str, object], None]) -> None:
+    """The same, longer."""
+    fleet = Machines(seed, days=1.0)
+
+    fleet.run()
+
+    covered = {"fleets": 1, "virtual days": 1, "ticks": fleet.counts["ticks"], "tasks": fleet.counts["tasks"]}
+    for name, number in covered.items():
+        record_property(name, number)
+
+
+def _forget(_run: RunRecord, *, policy: Policy, enabled: bool) -> Leave:
+    return Leave(f"{policy.lease} {enabled}")
+
+
+def _never_missed(_run: RunRecord | None) -> Verdict:
+    return Verdict.DELIVERED
+
+
+def test_a_recorder_that_starts_nothing_again_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed or crashed stays as it is."""
+    monkeypatch.setattr(recorder, "after_attempt", _forget)
+    with pytest.raises(BrokenRuleError, match="no run is forgotten: after hours of calm"):
+        Machines(1, days=DAYS).run()
+
+
+def test_a_watchdog_that_finds_no_tick_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no row, and nobody knows."""
+    monkeypatch.setattr(look, "verdict", _never_missed)
+    with pytest.raises(BrokenRuleError, match=r"every tick ends in one visible state: .* is no row"):
+        Machines(1, days=DAYS).run()
+
+
+class Silent(Machines):
+    """ECS never says that a task stopped."""
+
+    told = (1, 0, 0, 0)
+
+
+def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
+    """And starts what died again."""
+    fleet = Silent(3, days=DAYS)
+
+    fleet.run()
+
+    assert fleet.counts["watchdog: lost"] > 0
+    assert fleet.counts["recorder: relaunched"] == 0 < fleet.counts["launched: retry"]
+
+
+def test_a_watchdog_that_finds_no_lost_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run looks alive for ever."""
+    monkeypatch.setattr(look.Look, "_settle_if_lost", lambda _look, _job, run: run is None)
+    with pytest.raises(BrokenRuleError, match="a crash is noticed within"):
+        Silent(3, days=DAYS).run()
