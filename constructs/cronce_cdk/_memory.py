@@ -24,7 +24,7 @@ def remembered(owner: object, about: tuple[object, ...], ask: Callable[[], T]) -
     Only for answers that never change. An `ask` that raises is asked again.
     """
     known = _answers.setdefault(owner, {})
-    key = tuple(hash(each) if isinstance(each, str) else id(each) for each in about)
+    key = tuple(hash(each) if isinstance(each, str | bool) else id(each) for each in about)
     if key not in known:
         known[key] = (about, ask())  # the objects are kept, so that no other gets their id
     answer: Any = known[key][1]

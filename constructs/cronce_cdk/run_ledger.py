@@ -67,6 +67,11 @@ class RunLedgerBase(Construct):
         return (stage.node.path if stage else "", *places, self._name)
 
     @cached_property
+    def _jobs_of_the_app(self) -> dict[tuple[str, ...], str]:
+        """Ledger and job -> path of the construct that has it."""
+        return remembered(self.node.root, ("jobs",), dict)
+
+    @cached_property
     def table_url(self) -> str:
         """What a task's `CRONCE_LEDGER` says: `dynamodb://NAME?region=REGION`."""
         return f"dynamodb://{self.table.table_name}?region={self.table.env.region}"
@@ -159,8 +164,7 @@ class RunLedgerBase(Construct):
             ConstructConfigError: Another construct has a job of that name, in whatever stack: they would
                 take each other's runs.
         """
-        jobs: dict[tuple[str, ...], str] = remembered(stack_of(self).node.root, ("jobs",), dict)
-        other = jobs.setdefault((*self.identity, job), path)
+        other = self._jobs_of_the_app.setdefault((*self.identity, job), path)
         if other != path and is_text(job):
             raise refusal(task, "job", job, f"a name of its own; {other} has this one")
 

@@ -206,7 +206,12 @@ class ScheduledTask(Construct):
         own_tags = text_map(self, "tags", tags)
         self._stack, self._target, self._tagged = stack, target, propagate_tags or bool(own_tags)
         self._group = seen.schedule_group_ref
-        self.role = _scheduler_role(self, stack, seen, target, tagged=self._tagged)
+        policy = remembered(
+            stack,
+            (seen, cluster, task_definition, self._tagged, "start"),
+            lambda: _start_policy(stack, seen, cluster, task_definition, tagged=self._tagged, target=target),
+        )
+        self.role = _scheduler_role(self, stack, seen, policy)
         self.schedule_name = _schedule_name(stack, path, self.job)
         seconds, retries = retry_policy(timing.interval, self.policy.starting_deadline)
         self.schedule = scheduler.CfnSchedule(
@@ -365,19 +370,11 @@ class ScheduledTask(Construct):
             )
 
 
-def _scheduler_role(
-    scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBase, target: Target, *, tagged: bool
-) -> iam.CfnRole:
+def _scheduler_role(scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBase, policy: str) -> iam.CfnRole:
     """One role a job, which EventBridge Scheduler takes only for schedules of the ledger's group.
 
     As an L1: nobody adds to it, and an L2 takes three times as long to synthesize.
     """
-
-    def policy() -> list[iam.CfnRole.PolicyProperty]:
-        reports = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": ledger.dead_letter_queue_arn}
-        statements = [*start_statements(stack, target, tagged=tagged), reports]
-        document = {"Version": "2012-10-17", "Statement": statements}
-        return [iam.CfnRole.PolicyProperty(policy_name="Start", policy_document=document)]
 
     def trust() -> dict[str, object]:
         group = stack.format_arn(
@@ -396,8 +393,36 @@ def _scheduler_role(
         "Role",
         path=role_path(ledger.schedule_group_ref),
         assume_role_policy_document=remembered(stack, (ledger, "trust"), trust),
-        policies=remembered(stack, (ledger, target, tagged, "policy"), policy),
+        managed_policy_arns=[policy],
     )
+
+
+def _start_policy(
+    stack: cdk.Stack,
+    ledger: RunLedgerBase,
+    cluster: ecs.ICluster,
+    task_definition: ecs.ITaskDefinition,
+    *,
+    target: Target,
+    tagged: bool,
+) -> str:
+    """The policy of all jobs that start this task here: a new image changes one resource, however many jobs there are.
+
+    As a policy of each role it would stand in the template once a job, which has a limit of 1 MB.
+    """
+    places = (ledger.node.addr, cluster.node.addr, task_definition.node.addr, str(tagged))
+    digest = hashlib.sha256("".join(places).encode()).hexdigest()
+    statements = start_statements(stack, target, tagged=tagged)
+    reports = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": ledger.dead_letter_queue_arn}
+    document = {"Version": "2012-10-17", "Statement": [*statements, reports]}
+    policy = iam.CfnManagedPolicy(
+        stack,
+        f"CronceStart{digest[:8]}",
+        policy_document=document,
+        path=role_path(ledger.schedule_group_ref),
+        description="What EventBridge Scheduler starts the tasks of scheduled jobs with",
+    )
+    return policy.ref
 
 
 def _task_override(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -120,6 +121,34 @@ def test_the_role_may_start_this_revision_here_under_its_two_roles_and_nothing_e
         },
         {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": {"Fn::GetAtt": [queue, "Arn"]}},
     ]
+
+
+def test_jobs_that_start_the_same_share_one_policy_and_no_role(shop: Shop) -> None:
+    """A new image changes one resource, however many jobs have it; what differs is not shared."""
+    other = fargate_task(shop.stack, "Other")
+    for name, changed in {
+        "first": {},
+        "second": {"assign_public_ip": True},
+        "tagged": {"propagate_tags": True},
+        "other": {"task_definition": other},
+        "another": {"task_definition": other, "tags": {"team": "growth"}},
+    }.items():
+        shop.job(name, **changed)
+    roles = shop.resources("AWS::IAM::Role")
+    policies = {
+        name: role["Properties"]["ManagedPolicyArns"]
+        for name, role in roles.items()
+        if "ManagedPolicyArns" in role["Properties"]
+    }
+    by_job = {name.partition("Role")[0]: each["Ref"] for name, [each] in policies.items()}
+    assert by_job["first"] == by_job["second"]
+    assert len({*by_job.values()}) == 4
+    assert {*by_job.values()} == {*shop.resources("AWS::IAM::ManagedPolicy")}
+    assert len({json.dumps(shop.role_statements(f"{name}Role")) for name in by_job}) == 4
+    assert all(
+        set(each["Properties"]) == {"PolicyDocument", "Description", "Path"}
+        for each in shop.resources("AWS::IAM::ManagedPolicy").values()
+    )
 
 
 def test_only_schedules_of_the_ledgers_group_may_take_the_role(shop: Shop) -> None:

@@ -61,7 +61,7 @@ ACCEPTED_BY_NAG = {
         "the ledger's URL, the job's name and the policy are no secrets; secrets go into `secrets`"
     ),
     ("AwsSolutions-ECS2", r"Ec2/OnEc2/Resource"): "CDK itself tells a container on EC2 its Region",
-    ("AwsSolutions-IAM5", r"Spot/digest/Role"): (
+    ("AwsSolutions-IAM5", r"Spot/CronceStart\w+"): (
         "TagResource on a task at its birth: its ID is not known before, and ecs:CreateAction bounds it"
     ),
 }
