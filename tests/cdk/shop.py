@@ -77,8 +77,10 @@ class Shop:
     def role_statements(self, role_id: str = "digestRole") -> list[dict[str, Any]]:
         """What the one policy of a role allows, be it the role's own or one that several have."""
         [role] = [each for name, each in self.resources("AWS::IAM::Role").items() if name.startswith(role_id)]
-        shared = [self.resources("AWS::IAM::ManagedPolicy")[each["Ref"]] for each in _managed_policies(role)]
-        [policy] = [*role["Properties"].get("Policies", []), *(each["Properties"] for each in shared)]
+        managed = self.resources("AWS::IAM::ManagedPolicy")
+        policies: list[dict[str, Any]] = [*role["Properties"].get("Policies", ())]
+        policies += [managed[each["Ref"]]["Properties"] for each in role["Properties"].get("ManagedPolicyArns", ())]
+        [policy] = policies
         statements: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
         return statements
 
@@ -87,11 +89,6 @@ class Shop:
         found = assertions.Annotations.from_stack(self.stack).find_warning("*", assertions.Match.any_value())
         texts = [str(each.entry.data) for each in found]
         return {text.rpartition("[ack: ")[2].rstrip("]") for text in texts if "[ack: cronce:" in text}
-
-
-def _managed_policies(role: dict[str, Any]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = role["Properties"].get("ManagedPolicyArns", [])
-    return found
 
 
 def every_target(shop: Shop) -> dict[str, ClockJob]:

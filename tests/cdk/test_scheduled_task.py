@@ -126,13 +126,14 @@ def test_the_role_may_start_this_revision_here_under_its_two_roles_and_nothing_e
 def test_jobs_that_start_the_same_share_one_policy_and_no_role(shop: Shop) -> None:
     """A new image changes one resource, however many jobs have it; what differs is not shared."""
     other = fargate_task(shop.stack, "Other")
-    for name, changed in {
+    jobs: dict[str, dict[str, Any]] = {
         "first": {},
         "second": {"assign_public_ip": True},
         "tagged": {"propagate_tags": True},
         "other": {"task_definition": other},
         "another": {"task_definition": other, "tags": {"team": "growth"}},
-    }.items():
+    }
+    for name, changed in jobs.items():
         shop.job(name, **changed)
     roles = shop.resources("AWS::IAM::Role")
     policies = {

@@ -126,6 +126,7 @@ class Fleet:
     blows: Counter[Blow] = field(default_factory=Counter)
     proof: list[int] = field(default_factory=list)
     _running: list[Started] = field(default_factory=list)
+    _over: list[Started] = field(default_factory=list)
     _started: int = 0
     _open: dict[str, list[int]] = field(default_factory=dict)
     _hit: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=4))
@@ -174,6 +175,7 @@ class Fleet:
             machine.set_clock(0.0)
         self._wake(float("inf"))
         self._await_all()
+        self._tell_the_recorder()
         # Whoever was killed counts as alive for so long.
         time.sleep(max(rules.lease for rules in JOBS.values()) + MAX_CLOCK_SKEW.total_seconds() + 1)
         self._ask_for_all()
@@ -238,6 +240,7 @@ class Fleet:
         """Note who is over. A run that succeeded is asked for no more, another one in its place."""
         for started in [started for started in self._running if started.command.ended]:
             self._running.remove(started)
+            self._over.append(started)
             code = started.command.wait()
             self.exits[started.number] = code
             number = int(started.period.rpartition("-")[2])
@@ -251,6 +254,16 @@ class Fleet:
             return not self._running
 
         until(none_left, "the end of every program", timeout=120.0)
+
+    def _tell_the_recorder(self) -> None:
+        """Settle what programs left that are over, as the platform's events do.
+
+        One whose clock was minutes ahead may have lost its way to the ledger with its first write: it
+        never heard that its clock is wrong, and left a lease that ends when that clock said.
+        """
+        for started in self._over:
+            owner = f"{os.uname().nodename}:{started.pid}"
+            self._host.ledger.mark_stopped(started.job, started.period, owner=owner, error="it is over")
 
     def _ask_for_all(self) -> list[int]:
         """Ask for every run, for each job one after the other, until the answer is clear; who was started."""

@@ -3,7 +3,8 @@
 Work whose process is stopped together with its guard cannot know that its lease is over. When both are woken, the
 guard ends it, at once or, if it ignores SIGTERM, after a tenth of the lease (`docs/guarantees.md`: live means to act
 on a claim, and nobody can act on one while stopped). So a line *after waking* is borne if the work had fallen
-silent before its successor began, and for a moment only. Such lines are counted. An effect that must not even then
+silent before its successor began (for the lease at least, if it woke just then), and for a moment only. Such lines
+are counted. An effect that must not even then
 happen twice needs `CRONCE_FENCE`, which such a line shows to be smaller.
 """
 
@@ -115,6 +116,7 @@ def _judge_order(
     """Of work that must not overlap, the newest has the highest number, and what is older stays silent."""
     newest = lines[0]
     last: dict[int, int] = {}
+    woke: dict[int, int] = {}
     awake: dict[int, float] = {}
     guilty: set[int] = set()
 
@@ -124,20 +126,22 @@ def _judge_order(
             verdict.violations.append(f"{what}:\n    {newest}\n    {line}")
 
     for line in lines:
+        since = last.get(line.process, line.born)
+        silent = (line.at - since) / _SECOND
+        if silent >= rules.lease:
+            woke[line.process] = line.at
         if number(line) > number(newest):
             newest = line
         elif line.process != newest.process:
-            since = last.get(line.process, line.born)
-            silent = (line.at - since) / _SECOND
             if number(line) == number(newest):
                 accuse(line, f"two have the same {name}")
             elif line.process in awake:
                 awake[line.process] += silent if silent < SILENCE else 0.0
             elif since > newest.at:
                 accuse(line, f"a smaller {name} began later")
-            elif silent < SILENCE:
+            elif silent < SILENCE and line.process not in woke:
                 accuse(line, f"two work at the same time, by {name}")
-            awake.setdefault(line.process, 0.0)
+            awake.setdefault(line.process, (line.at - woke.get(line.process, line.at)) / _SECOND)
             if awake[line.process] > rules.lease / 10 + SLACK:
                 accuse(line, f"went on after waking, although a higher {name} works")
             if line.process not in guilty:

@@ -114,6 +114,28 @@ def test_a_moment_of_work_after_waking_is_borne_and_counted() -> None:
     assert verdict.longest_after_waking == pytest.approx(0.05)
 
 
+def test_work_that_wakes_just_before_its_successors_first_line_is_borne() -> None:
+    """It was silent for longer than its lease: in that time the successor was given the claim."""
+    verdict = judged(
+        work(1, "sww", at=1), work(1, "wwww", at=8.9), work(2, "swe", at=9, attempt=2, fence=2), exits={1: 70, 2: 0}
+    )
+    assert accused(verdict) == []
+    assert verdict.longest_after_waking == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(("silence", "woken_for"), [(1.9, 0.1), (6.0, 0.2 + SLACK + 0.1)], ids=["short", "long ago"])
+def test_work_that_woke_otherwise_is_a_violation(silence: float, woken_for: float) -> None:
+    """After less than its lease, or longer ago than a guard needs."""
+    woken_at = 1.1 + silence
+    verdict = judged(
+        work(1, "sww", at=1),
+        work(1, "w" * 40, at=woken_at),
+        work(2, "swe", at=woken_at + woken_for, attempt=2, fence=2),
+        exits={1: 70, 2: 0},
+    )
+    assert accused(verdict) != []
+
+
 def test_work_that_goes_on_after_waking_is_a_violation() -> None:
     """A tenth of the lease and the slack are over."""
     moments = int((0.2 + SLACK) / 0.05) + 2

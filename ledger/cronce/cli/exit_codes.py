@@ -4,7 +4,7 @@ REFUSED = 0
 """Somebody else does the work, or did it: nothing is wrong (`--refused-exit-code` changes it)."""
 
 PROBLEM = 1
-"""A command of a person could not do what it was asked, e.g. release a run that is not held, or rerun one that is done."""
+"""A command of a person could not do what it was asked, e.g. release a run that is not held, or rerun a success."""
 
 USAGE = 64
 """A value from outside cannot be used; nothing was written."""

@@ -19,6 +19,9 @@ Ask the 'cronce pin' or 'cronce clock' of that name on this host whether it does
 the --job of that process; without it CRONCE_JOB says it. One line, within 2 s. It is the health check of an ECS
 container: ["CMD", "cronce", "health"].
 
+example:
+  cronce health --name clock
+
 exit codes: 0 healthy; 1 not healthy, or nobody answers; 64 bad usage.
 """
 
