@@ -15,8 +15,9 @@ _LONGEST = 2.0
 _HELP = """\
 usage: cronce health [--name NAME]
 
-Ask the 'cronce pin' or 'cronce clock' of that name on this host whether it does its work (Linux only). The name is
-the --job of that process; without it CRONCE_JOB says it. One line, within 2 s. It is the health check of an ECS
+Ask the 'cronce pin' or 'cronce clock' of that name on this host whether it does
+its work (Linux only). The name is the --job of that process; without it
+CRONCE_JOB says it. One line, within 2 s. It is the health check of an ECS
 container: ["CMD", "cronce", "health"].
 
 example:
