@@ -28,19 +28,25 @@ _EVERY = timedelta(seconds=CLOCK_SECONDS)
 
 
 def test_a_clock_that_is_replaced_killed_and_doubled_loses_no_tick_and_sends_none_twice(world: World) -> None:
-    """All ticks from the first to the last, each once: across a deployment, a crash and an overlap."""
+    """All ticks from the first to the last, each once: across a deployment, a crash, a gap and an overlap."""
     clock = world.pinned(CLOCK)
     first = clock.leader()
     clock.deploy_again()
     second = clock.leader(besides={first})
     world.kill(second)
     third = clock.leader(besides={first, second})
+    clock.want(0)
+    world.eventually(lambda: not clock.tasks(), "no clock")
+    gap_until = datetime.now(UTC) + 2 * _EVERY
+    world.eventually(lambda: datetime.now(UTC) > gap_until, "a gap of two ticks")
+    clock.want(1)
+    fourth = clock.leader(besides={first, second, third})
     besides = clock.start_one_more()
     world.eventually(lambda: "standby" in clock.events(besides), "a standby")
-    assert world.is_healthy(third)
+    assert world.is_healthy(fourth)
     assert world.is_healthy(besides)
-    world.stop(third)
-    clock.leader(besides={first, second, third})
+    world.stop(fourth)
+    clock.leader(besides={first, second, third, fourth})
     world.eventually(lambda: len(clock.read()) >= _ENOUGH, "enough ticks")
     messages = clock.until_after(datetime.now(UTC) + 2 * _EVERY)
     world.stop(besides)
