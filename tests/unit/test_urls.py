@@ -10,7 +10,7 @@ import pytest
 from cronce.errors import InputInvalidError
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.sqlite import SqliteStore
-from cronce.stores.urls import open_store
+from cronce.stores.urls import open_store, region_of
 
 MINUTE = timedelta(minutes=1)
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/runs"
@@ -98,3 +98,18 @@ def test_a_bad_url_is_one_clear_line(url: object, says: str) -> None:
     assert message.startswith("CRONCE_LEDGER")
     assert "\n" not in message
     assert "\0" not in message
+
+
+@pytest.mark.parametrize(
+    ("url", "region"),
+    [
+        ("dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:8000", "eu-west-1"),
+        (f"dynamodb://{ARN}", "eu-west-1"),
+        ("dynamodb://runs", None),
+        ("sqlite:///runs.db", None),
+        ("", None),
+    ],
+)
+def test_a_url_says_in_which_region_the_rest_is(url: str, region: str | None) -> None:
+    """In its options, or in the table's ARN."""
+    assert region_of(url) == region

@@ -22,6 +22,7 @@ from cronce.names import period_of
 from cronce.policy import Policy
 from cronce.schedule import Preview, Schedule
 from cronce.signals import SignalQueue
+from cronce.stores.urls import region_of
 from cronce.ticker.config import SEPARATOR, ClockJob, TaskTarget, config_from_json, config_from_toml
 from cronce.ticker.service import ClockService, in_a_thread
 from cronce.ticker.targets import Targets
@@ -145,7 +146,7 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
 
     if any(isinstance(job.target, TaskTarget) for job in jobs):
         schedule_group()  # it may not be known; better said now than at the first tick
-    targets = Targets(schedule_group=schedule_group)
+    targets = Targets(schedule_group=schedule_group, region=region_of(url))
     service = ClockService(
         jobs,
         name=name,

@@ -43,6 +43,13 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
             raise InputInvalidError(what, url, ALLOWED)
 
 
+def region_of(url: str) -> str | None:
+    """The Region that a ledger's URL says, in its options or in the table's ARN; None if it says none."""
+    place, _, query = url.partition("://")[2].partition("?")
+    arn = _decoded(place).split(":")
+    return (_options(query) or {}).get("region") or (arn[3] if arn[0] == "arn" and len(arn) > 3 else None)
+
+
 def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
     from cronce.http import is_endpoint  # noqa: PLC0415  # only what is used is loaded
     from cronce.stores.dynamo import DynamoStore  # noqa: PLC0415  # same

@@ -53,14 +53,22 @@ _LONGEST_LOOK = 0.05
 class Targets:
     """Brings deliveries to their targets. Safe to use from several threads."""
 
-    def __init__(self, *, schedule_group: Callable[[], str], make_client: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        schedule_group: Callable[[], str],
+        region: str | None = None,
+        make_client: Callable[..., Any] | None = None,
+    ) -> None:
         """Nothing is loaded or called yet.
 
         Args:
             schedule_group: Which EventBridge schedules define the jobs whose tasks are started.
+            region: Where targets are that do not say it themselves; None for the environment's.
             make_client: Makes an SDK client for `(service, region=, timeout=)`; None for botocore's.
         """
         self._schedule_group = schedule_group
+        self._region = region
         self._clients = _Clients(make_client or _make_client)
         self._launchers: dict[str, Any] = {}
 
@@ -166,7 +174,7 @@ class Targets:
 
     def _client(self, service: str, job: ClockJob, region: str | None, *, calls: int = 1) -> Any:  # noqa: ANN401
         try:
-            return self._clients.get(service, region, job.timeout / calls)
+            return self._clients.get(service, region or self._region, job.timeout / calls)
         except Exception as error:
             raise DispatchFailedError(f"no client for {service}: {error}", timed_out=_timed_out(error)) from error
 

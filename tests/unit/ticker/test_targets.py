@@ -87,6 +87,15 @@ def test_a_queue_gets_a_message() -> None:
     assert sdk.made == [("sqs", "eu-west-1", timedelta(seconds=10))]
 
 
+def test_a_target_that_names_no_region_is_in_the_ledgers() -> None:
+    """Tasks on EC2 and external instances have no AWS_REGION."""
+    sdk = Sdk({"FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]})
+    targets = Targets(schedule_group=lambda: "runs", region="eu-north-1", make_client=sdk)
+    targets(delivery(EventTarget(bus="default", source="shop", detail_type="Tick")))
+    targets.prepare([delivery(SqsTarget(url=QUEUE)).job])
+    assert [region for _, region, _ in sdk.made] == ["eu-north-1", "eu-west-1"]
+
+
 def test_a_fifo_queue_gets_the_tick_as_deduplication_id() -> None:
     """Two clocks that send it within five minutes are one message; jobs are groups."""
     sdk = Sdk({"MessageId": "m-1"})

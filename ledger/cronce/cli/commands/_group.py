@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import click
 
@@ -19,6 +18,7 @@ from cronce.cli.wording import visible
 from cronce.environment import LEDGER, SCHEDULE_GROUP, TaskSettings
 from cronce.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
 from cronce.ledger import Ledger
+from cronce.stores.urls import region_of
 
 if TYPE_CHECKING:
     from cronce.launch import JobDefinition, Launcher
@@ -154,7 +154,7 @@ def launcher_for(url: str | None, group: str | None) -> Launcher:
             f"give --schedule-group or set {SCHEDULE_GROUP}; only a ledger in DynamoDB has one that follows from"
             " its table's name. Work without a schedule is started with 'cronce exec'",
         )
-    return Launcher(group=group or schedule_group_of(url or ""), region=_region_of(url or ""))
+    return Launcher(group=group or schedule_group_of(url or ""), region=region_of(url or ""))
 
 
 def check_ticks_are_known(definition: JobDefinition) -> None:
@@ -169,14 +169,6 @@ def check_ticks_are_known(definition: JobDefinition) -> None:
             "a rate with a StartDate; without, only EventBridge knows its ticks",
         )
         raise InputInvalidError(what, definition.expression, allowed)
-
-
-def _region_of(url: str) -> str | None:
-    """The Region that the ledger's URL says, in its options or in the table's ARN."""
-    parts = urlsplit(url)
-    region = dict(parse_qsl(parts.query)).get("region")
-    arn = unquote(parts.netloc + parts.path).split(":")
-    return region or (arn[3] if arn[0] == "arn" and len(arn) > 3 else None)
 
 
 def is_in_dynamodb(url: str | None) -> bool:
