@@ -146,9 +146,11 @@ class PinnedScheduler(Construct):
         }
         if command is None:
             variables[names.SCHEDULE_GROUP] = seen.schedule_group_ref
+        settings = json.dumps(self._jobs.settings) if self._jobs else ""
+        _checked_size(self, words, {**variables, names.CLOCK: settings})
         if self._jobs:
-            variables[names.CLOCK] = self._as_json(self._jobs)
-        _checked_size(self, words, variables)
+            known = not is_token(settings)
+            variables[names.CLOCK] = settings if known else cdk.Stack.of(self).to_json_string(self._jobs.settings)
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
@@ -280,10 +282,6 @@ class PinnedScheduler(Construct):
 
     def _dimension(self, job: str | None) -> dict[str, str]:
         return {DIMENSIONS["clock"]: self.job} if job is None else {DIMENSIONS["job"]: f"{self.job}{SEPARATOR}{job}"}
-
-    def _as_json(self, jobs: Configuration) -> str:
-        text = json.dumps(jobs.settings)
-        return cdk.Stack.of(self).to_json_string(jobs.settings) if is_token(text) else text
 
 
 def _clock_name(scope: Construct, job: str) -> str:

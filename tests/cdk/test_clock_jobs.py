@@ -334,6 +334,15 @@ def test_jobs_that_can_never_work_together_are_refused(
     assert allowed in caught.value.allowed
 
 
+def test_what_is_known_is_measured_beside_what_is_not(shop: Shop) -> None:
+    """A queue of the same deployment has no URL yet; the rest is too long all the same."""
+    queue = sqs.Queue(shop.stack, "Work")
+    jobs = {f"j{i}": ClockJob(every=timedelta(seconds=1), target=CommandTarget(["x" * 1000])) for i in range(61)}
+    jobs["queue"] = ClockJob(every=timedelta(seconds=1), target=SqsTarget(queue))
+    with pytest.raises(ConstructConfigError, match="61440 with command and variables"):
+        _clock(shop, jobs=jobs)
+
+
 def test_a_task_of_another_stack_is_refused() -> None:
     """The clock would import its revision, and no deployment could change an export in use."""
     app = cdk.App()

@@ -17,6 +17,7 @@ from aws_cdk import aws_ecs as ecs
 
 from cronce import environment as names
 from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger
+from cronce_lambdas.settings import PinnedService, Settings
 from tests.cdk.shop import ENVIRONMENT, PRIVATE_SUBNET, Shop, imported_cluster, new_shop
 
 IMAGE = ecs.ContainerImage.from_registry("clock:1")
@@ -119,17 +120,17 @@ def test_the_ledgers_functions_look_after_it(shop: Shop) -> None:
     """They are told its cluster, service and lease; the watchdog may look at it, the recorder hears of its tasks."""
     _clock(shop, "First")
     _clock(shop, "Second", job="the-second")
-    services = {each[:5].strip("S"): each for each in shop.resources("AWS::ECS::Service")}
-    first, second = (name for prefix in ("First", "Second") for name in services.values() if name.startswith(prefix))
+    first, second = sorted(shop.resources("AWS::ECS::Service"))
     functions = shop.resources("AWS::Lambda::Function")
     told = [each["Properties"]["Environment"]["Variables"][names.PINNED_SERVICES] for each in functions.values()]
     assert told[0] == told[1]
     values = [part if isinstance(part, str) else "{REF}" for part in told[0]["Fn::Join"][1]]
     cluster = "arn:{REF}:ecs:eu-west-1:111122223333:cluster/main"
-    assert json.loads("".join(values)) == [
-        {"cluster": cluster, "service": "{REF}", "job": "First"},
-        {"cluster": cluster, "service": "{REF}", "job": "the-second"},
-    ]
+    environ = {names.LEDGER: "dynamodb://runs?region=eu-west-1", names.PINNED_SERVICES: "".join(values)}
+    assert Settings.from_environ(environ).pinned == (
+        PinnedService(cluster=cluster, service="{REF}", job="First"),
+        PinnedService(cluster=cluster, service="{REF}", job="the-second"),
+    )
     looks = [each for each in shop.role_statements("LedgerWatchdogRole") if each["Action"] == "ecs:DescribeServices"]
     assert [each["Resource"] for each in looks] == [{"Ref": first}, {"Ref": second}]
     assert [each for each in shop.role_statements("LedgerRecorderRole") if "ecs" in str(each["Action"])] == []

@@ -523,6 +523,15 @@ def test_a_further_job_costs_two_resources(shop: Shop) -> None:
     assert per_job == 2
 
 
+def test_two_hundred_jobs_fit_into_a_stack() -> None:
+    """CloudFormation takes 500 resources and 1 MB, as CDK writes the template."""
+    template = assertions.Template.from_stack(_with_jobs(200).stack).to_json()
+    resources, size = len(template["Resources"]), len(json.dumps(template, indent=1))
+    print(f"200 jobs: {resources} resources, {size} bytes")  # noqa: T201
+    assert resources < 500
+    assert size < 1_000_000
+
+
 def _with_jobs(count: int) -> Shop:
     shop = new_shop()
     for index in range(count):

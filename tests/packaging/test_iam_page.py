@@ -130,7 +130,7 @@ def _statements(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str
         elif resource["Type"] == "AWS::Lambda::Permission":
             owners = {properties["FunctionName"]["Fn::GetAtt"][0]: [{"Statement": [_permission(properties)]}]}
         elif "PolicyDocument" in properties:
-            attached = properties.get("Roles") or properties.get("Queues") or [{"Ref": logical_id}]
+            attached = properties.get("Roles") or properties.get("Queues") or _takers(logical_id, resources)
             owners = {each["Ref"]: [properties["PolicyDocument"]] for each in attached}
         else:
             continue
@@ -140,6 +140,13 @@ def _statements(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str
             for document in documents
             for statement in document["Statement"]
         )
+
+
+def _takers(policy_id: str, resources: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The roles that have a managed policy; one that no role here has stands for itself."""
+    wanted = {"Ref": policy_id}
+    roles = [name for name, each in resources.items() if wanted in each.get("Properties", {}).get("ManagedPolicyArns", ())]
+    return [{"Ref": name} for name in roles] or [wanted]
 
 
 def _permission(properties: Mapping[str, Any]) -> Mapping[str, Any]:
