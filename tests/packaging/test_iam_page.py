@@ -145,7 +145,9 @@ def _statements(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str
 def _takers(policy_id: str, resources: Mapping[str, Any]) -> list[dict[str, str]]:
     """The roles that have a managed policy; one that no role here has stands for itself."""
     wanted = {"Ref": policy_id}
-    roles = [name for name, each in resources.items() if wanted in each.get("Properties", {}).get("ManagedPolicyArns", ())]
+    roles = [
+        name for name, each in resources.items() if wanted in each.get("Properties", {}).get("ManagedPolicyArns", ())
+    ]
     return [{"Ref": name} for name in roles] or [wanted]
 
 
