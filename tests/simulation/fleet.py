@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
@@ -221,7 +222,7 @@ class Fleet:
     def _attempt(self, job: Job, tick: float, trigger: Trigger, host: Host, proc: Proc) -> int:
         """Claim, work as long as the claim is trusted, settle; the exit code, as `cronce exec` has it."""
         ledger = self._ledger(proc.name, job, host)
-        period = _period(tick)
+        period = period_at(tick)
         try:
             claim = ledger.claim(job.name, period, trigger=trigger, stop=proc.stop)
         except LedgerUnavailableError:
@@ -311,7 +312,7 @@ class Fleet:
         """Tell the ledger that the task stopped; the platform may tell it late, twice or never."""
         ledger = Ledger(self._wire("recorder", None), clock=HostClock(self._kernel, ahead=0.0), owner="recorder")
         try:
-            ledger.mark_stopped(job.name, _period(tick), owner=proc.name, exit_code=exit_code)
+            ledger.mark_stopped(job.name, period_at(tick), owner=proc.name, exit_code=exit_code)
         except LedgerUnavailableError:
             self.counts["events lost"] += 1
 
@@ -327,7 +328,7 @@ class Fleet:
                 tick = number * job.every
                 if again.get(tick) == float("inf"):
                     continue
-                run = self._table.get(job.name, run_key(_period(tick)))
+                run = self._table.get(job.name, run_key(period_at(tick)))
                 if isinstance(run, RunRecord) and _settled(run):
                     again[tick] = float("inf")
                     continue
@@ -346,7 +347,7 @@ class Fleet:
     def _release(self, job: Job, tick: float) -> None:
         ledger = Ledger(self._wire("ann", None), clock=HostClock(self._kernel, ahead=0.0), owner="ann")
         try:
-            ledger.release(job.name, _period(tick), actor="ann", note="looked at it")
+            ledger.release(job.name, period_at(tick), actor="ann", note="looked at it")
         except LedgerUnavailableError:
             return
         self.counts["released"] += 1
@@ -355,15 +356,17 @@ class Fleet:
     # -- what must hold
 
     def _check_noticed(self, job: Job, tick: float, proc: Proc) -> None:
-        run = self._table.get(job.name, run_key(_period(tick)))
+        run = self._table.get(job.name, run_key(period_at(tick)))
         if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.owner == proc.name:
             self._hold(job, f"a crash is noticed within {self.noticed_within:g} s: {proc.name} died, but {shown(run)}")
 
     def _check_ends(self, job: Job) -> None:
         for number in range(int(self._days * DAY / job.every)):
-            run = self._table.get(job.name, run_key(_period(number * job.every)))
+            run = self._table.get(job.name, run_key(period_at(number * job.every)))
             if not isinstance(run, RunRecord) or run.status not in FINAL:
-                self._hold(job, f"every tick ends in one visible state: {_period(number * job.every)} is {shown(run)}")
+                self._hold(
+                    job, f"every tick ends in one visible state: {period_at(number * job.every)} is {shown(run)}"
+                )
                 continue
             self.counts[run.status] += 1
             exhausted = run.status is Status.FAILED and run.failures > job.policy.backoff_limit
@@ -386,7 +389,8 @@ def _settled(run: RunRecord) -> bool:
     return run.status is Status.SUCCEEDED or run.reason == Reason.REPLACED
 
 
-def _period(tick: float) -> str:
+def period_at(tick: float) -> str:
+    """The period of the tick at that moment of the simulation."""
     return f"{EPOCH + timedelta(seconds=tick):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -394,9 +398,9 @@ def _hms(at: float) -> str:
     return f"{EPOCH + timedelta(seconds=at):%d %H:%M:%S.%f}"[:-3]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run fleets, a line a seed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.fleet", description=__doc__)
+def main(kind: type[Fleet], arguments: Sequence[str] | None = None) -> None:
+    """Run fleets of that kind, a line a seed."""
+    parser = argparse.ArgumentParser(description=sys.modules[kind.__module__].__doc__)
     parser.add_argument("--seed", type=int, default=1, help="replay this fleet")
     parser.add_argument("--seeds", metavar="A-B", help="run all of these")
     parser.add_argument("--days", type=float, default=1.0, help="virtual days, before four hours of calm")
@@ -405,12 +409,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     began, total = time.monotonic(), Counter[str]()
     seeds = range(int(first), int(last or first) + 1)
     for seed in seeds:
-        fleet = Fleet(seed, days=options.days)
+        fleet = kind(seed, days=options.days)
         fleet.run()
         total += fleet.counts
         print(f"seed {seed}: {_figures(fleet.counts)}", flush=True)
     print(
-        f"fleet: {len(seeds)} seeds, {len(seeds) * options.days:g} virtual days, {_figures(total)},"
+        f"{kind.__name__.lower()}: {len(seeds)} seeds, {len(seeds) * options.days:g} virtual days, {_figures(total)},"
         f" 0 promises broken, {time.monotonic() - began:.0f} s"
     )
 
@@ -420,4 +424,4 @@ def _figures(counts: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(Fleet)

@@ -9,15 +9,10 @@ never said a word.
 `python -m tests.simulation.machines --seed N` replays one.
 """
 
-# ruff: noqa: T201  # a command prints
-
 from __future__ import annotations
 
-import argparse
 import io
 import json
-import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from datetime import UTC, datetime, timedelta
@@ -42,7 +37,7 @@ from cronce_lambdas.recorder import Recorder
 from cronce_lambdas.relaunch import MOST_LAUNCHES, Relaunch, after_attempt, never_began
 from cronce_lambdas.watchdog import OWNER, Watchdog
 from tests.lambdas.events import SETTINGS, letter, stopped
-from tests.simulation.fleet import DAY, LEASE, ROUND, Fleet, Job
+from tests.simulation.fleet import DAY, LEASE, ROUND, Fleet, Job, main, period_at
 from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
 from tests.simulation.promises import shown
 from tests.simulation.rules import FINAL
@@ -151,7 +146,7 @@ class Machines(Fleet):
             exit_code=exit_code,
             stop_code=imposed.get(exit_code, "EssentialContainerExited"),
             CRONCE_JOB=job.name,
-            CRONCE_SCHEDULED_TIME=_period(tick),
+            CRONCE_SCHEDULED_TIME=period_at(tick),
             CRONCE_TRIGGER=trigger.value,
             CRONCE_LAUNCH=str(launch),
         )
@@ -165,7 +160,7 @@ class Machines(Fleet):
 
     def _dead_letter(self, job: Job, tick: float) -> None:
         self.counts["dead letters"] += 1
-        variables = {"CRONCE_JOB": job.name, "CRONCE_SCHEDULED_TIME": _period(tick)}
+        variables = {"CRONCE_JOB": job.name, "CRONCE_SCHEDULED_TIME": period_at(tick)}
         override = {"name": "digest", "environment": [{"name": n, "value": v} for n, v in variables.items()]}
         message = letter({"containerOverrides": [override]})
         # A relaunch that is refused is a letter too, and then nobody launches again.
@@ -239,9 +234,9 @@ class Machines(Fleet):
     def _check_ends(self, job: Job) -> None:
         for number in range(int(self._days * DAY / job.every)):
             tick = number * job.every
-            run = self._table.get(job.name, run_key(_period(tick)))
+            run = self._table.get(job.name, run_key(period_at(tick)))
             if not isinstance(run, RunRecord) or run.status not in FINAL:
-                self._hold(job, f"every tick ends in one visible state: {_period(tick)} is {shown(run)}")
+                self._hold(job, f"every tick ends in one visible state: {period_at(tick)} is {shown(run)}")
                 continue
             self.counts[run.status] += 1
             due = isinstance(after_attempt(run, policy=job.policy, enabled=True), Relaunch) and not never_began(run)
@@ -291,34 +286,5 @@ def _schedule_of(job: Job, ends: datetime) -> dict[str, Any]:
     return answer
 
 
-def _period(tick: float) -> str:
-    return f"{EPOCH + timedelta(seconds=tick):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run fleets with their machines, a line a seed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.machines", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="replay this fleet")
-    parser.add_argument("--seeds", metavar="A-B", help="run all of these")
-    parser.add_argument("--days", type=float, default=1.0, help="virtual days, before four hours of calm")
-    options = parser.parse_args(arguments)
-    first, _, last = (options.seeds or str(options.seed)).partition("-")
-    began, total = time.monotonic(), Counter[str]()
-    seeds = range(int(first), int(last or first) + 1)
-    for seed in seeds:
-        fleet = Machines(seed, days=options.days)
-        fleet.run()
-        total += fleet.counts
-        print(f"seed {seed}: {_figures(fleet.counts)}", flush=True)
-    print(
-        f"machines: {len(seeds)} seeds, {len(seeds) * options.days:g} virtual days, {_figures(total)},"
-        f" 0 promises broken, {time.monotonic() - began:.0f} s"
-    )
-
-
-def _figures(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[name]:,} {name}" for name in sorted(counts, key=str.lower))
-
-
 if __name__ == "__main__":
-    main()
+    main(Machines)
