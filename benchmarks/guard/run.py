@@ -42,7 +42,7 @@ def run(*, quick: bool, record: bool) -> None:
     with World.running() as world:
         starts = part("start to decision", lambda: measure_starts(world, 3 if quick else 25))
         imports = part("imports", lambda: measure_imports(world, 5 if quick else 40))
-        rates = part("warm cycles", lambda: measure_rates(world, *((2, 0.3) if quick else (15, 1.0))))
+        rates = part("warm cycles", lambda: measure_rates(world, *((2, 0.3) if quick else (30, 0.5))))
         races = part("contention", lambda: measure_races(world, 2 if quick else 40))
         costs = part("costs", lambda: measure_costs(world))
     loads.append(os.getloadavg()[0])
