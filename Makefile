@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
-CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/names.py,ledger/cronce/durations.py,ledger/cronce/policy.py
+CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/vocabulary/names.py,ledger/cronce/vocabulary/durations.py,ledger/cronce/vocabulary/policy.py
 
 .PHONY: help venv demo test test-slow prove bench e2e lint format typecheck coverage clean
 

@@ -12,8 +12,8 @@ import aws_cdk as cdk
 import constructs
 import jsii
 
-from cronce.errors import InputInvalidError
-from cronce.names import checked_job
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import checked_job
 from cronce_cdk.errors import ConstructConfigError
 
 TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")

@@ -10,8 +10,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from cronce.durations import format_duration
-from cronce.metrics import NAMESPACE
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.metrics import NAMESPACE
 from cronce_cdk._checks import refusal
 
 _LONGEST_BY_PERIOD = (

@@ -16,8 +16,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
-from cronce import environment as names
-from cronce.durations import format_duration
+from cronce.vocabulary import environment as names
+from cronce.vocabulary.durations import format_duration
 from cronce_cdk._functions import LedgerFunction
 
 if TYPE_CHECKING:

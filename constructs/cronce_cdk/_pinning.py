@@ -15,7 +15,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import cx_api
 from constructs import Construct
 
-from cronce.durations import format_duration
+from cronce.vocabulary.durations import format_duration
 from cronce_cdk._checks import refusal
 
 RELEASE_WITHIN = timedelta(seconds=5)

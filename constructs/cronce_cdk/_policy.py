@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cronce.policy import Policy
+from cronce.vocabulary.policy import Policy
 from cronce_cdk._checks import Tree, duration, naming
 
 _DURATIONS = ("starting_deadline", "active_deadline", "lease")

@@ -17,10 +17,10 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce.durations import format_duration
-from cronce.errors import InputInvalidError
-from cronce.policy import CatchUp
-from cronce.ticker.config import parse_config
+from cronce.clock.config import parse_config
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.policy import CatchUp
 from cronce_cdk._checks import duration, having, is_token, refusal, texts, warn
 from cronce_cdk._memory import stack_of
 from cronce_cdk._timing import timing_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cronce.errors import InputInvalidError
+from cronce.vocabulary.errors import InputInvalidError
 
 
 class ConstructConfigError(InputInvalidError):

@@ -13,10 +13,10 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from cronce import environment as names
-from cronce.durations import format_duration
-from cronce.metrics import DIMENSIONS, METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS
-from cronce.ticker.config import SEPARATOR
+from cronce.clock.config import SEPARATOR
+from cronce.vocabulary import environment as names
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.metrics import DIMENSIONS, METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS
 from cronce_cdk._checks import (
     TOKEN,
     FinishedTree,

@@ -20,10 +20,10 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce.durations import format_duration
-from cronce.metrics import DIMENSIONS, METRIC_OF_EVENT
-from cronce.names import schedule_group_name
-from cronce.ticker.config import SEPARATOR
+from cronce.clock.config import SEPARATOR
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.metrics import DIMENSIONS, METRIC_OF_EVENT
+from cronce.vocabulary.names import schedule_group_name
 from cronce_cdk._checks import FinishedTree, duration, having, is_text, is_token, job_name, refusal
 from cronce_cdk._memory import remembered, stack_of
 from cronce_cdk._metrics import count_of

@@ -15,12 +15,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from cronce import environment as names
-from cronce.durations import format_duration
-from cronce.metrics import METRIC_OF_EVENT, NAMESPACE
-from cronce.names import schedule_name_stem
-from cronce.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
-from cronce.protocol.states import Trigger
+from cronce.vocabulary import environment as names
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.vocabulary.names import schedule_name_stem
+from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Trigger
 from cronce_cdk._checks import (
     TOKEN,
     duration,

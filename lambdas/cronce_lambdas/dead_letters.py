@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from cronce import InputInvalidError, InputMissingError
-from cronce.environment import JOB, PERIOD, SCHEDULED_TIME, TaskSettings
-from cronce.names import parse_scheduled_time, period_of
+from cronce.client.settings import TaskSettings
+from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME
+from cronce.vocabulary.names import parse_scheduled_time, period_of
 
 _DEEPEST = 6
 _ATTRIBUTE = "<aws.scheduler."

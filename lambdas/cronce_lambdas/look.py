@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from cronce import ConcurrencyPolicy, Ledger, Reason, Status, Trigger
-from cronce.launch import JobDefinition, Launcher, LaunchRefusedError, LaunchUnavailableError
-from cronce.leadership import Leadership
-from cronce.names import period_of
-from cronce.policy import CatchUp
+from cronce.client.leadership import Leadership
+from cronce.client.reporting import report
+from cronce.ecs import JobDefinition, Launcher, LaunchRefusedError, LaunchUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW
-from cronce.protocol.states import Event
-from cronce.reporting import report
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.names import period_of
+from cronce.vocabulary.policy import CatchUp
 from cronce_lambdas.missed import (
     Due,
     Memory,

@@ -23,10 +23,10 @@ from itertools import islice
 from typing import Any, assert_never
 
 from cronce import CatchUp, InputInvalidError, Policy, Status
-from cronce.launch import JobDefinition
-from cronce.names import parse_scheduled_time, period_of, scheduled_time_of
+from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord
 from cronce.schedule import ScheduleInvalidError, parse
+from cronce.vocabulary.names import parse_scheduled_time, period_of, scheduled_time_of
 from cronce_lambdas.relaunch import Relaunch, after_attempt, never_began
 
 MOST_TICKS = 100

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cronce.launch import LaunchRefusedError, LaunchUnavailableError
-from cronce.launch.calls import CallRefusedError, call, make_client
-from cronce.names import period_of
+from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.client.reporting import report
+from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
 from cronce.protocol.records import RunRecord
-from cronce.reporting import report
+from cronce.vocabulary.names import period_of
 
 SOURCE = "cronce"
 """The `source` of every event."""

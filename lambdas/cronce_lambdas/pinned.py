@@ -8,9 +8,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from cronce.launch import LaunchRefusedError, LaunchUnavailableError
-from cronce.launch.calls import CallRefusedError, call, make_client
-from cronce.reporting import report
+from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.client.reporting import report
+from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
 from cronce_lambdas.notices import PINNED_COUNT_WRONG, Notice
 from cronce_lambdas.settings import PinnedService
 

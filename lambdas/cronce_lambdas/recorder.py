@@ -16,12 +16,12 @@ from functools import cache
 from typing import Any
 
 from cronce import CronceError, InputInvalidError, Ledger, LedgerUnavailableError, Status, Trigger
-from cronce.clock import Clock, SystemClock
-from cronce.launch import JobDefinition, JobUnknownError, Launcher, LaunchRefusedError, LaunchUnavailableError
-from cronce.leadership import LEADER
+from cronce.client.leadership import LEADER
+from cronce.client.reporting import report
+from cronce.client.time_source import Clock, SystemClock
+from cronce.ecs import JobDefinition, JobUnknownError, Launcher, LaunchRefusedError, LaunchUnavailableError
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Reason
-from cronce.reporting import report
+from cronce.vocabulary.states import Reason
 from cronce_lambdas.dead_letters import dead_letter, returned_event
 from cronce_lambdas.notices import Bus, missed
 from cronce_lambdas.relaunch import Leave, Relaunch, after_attempt, after_launch

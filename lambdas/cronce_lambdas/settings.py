@@ -9,9 +9,10 @@ from datetime import timedelta
 from urllib.parse import unquote, urlsplit
 
 from cronce import InputInvalidError
-from cronce.durations import parse_duration
-from cronce.environment import MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP, TaskSettings
-from cronce.launch import schedule_group_of
+from cronce.client.settings import TaskSettings
+from cronce.ecs import schedule_group_of
+from cronce.vocabulary.durations import parse_duration
+from cronce.vocabulary.environment import MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
 
 _MISSED_AFTER = timedelta(minutes=5)
 

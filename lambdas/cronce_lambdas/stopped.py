@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from cronce import InputInvalidError, InputMissingError, Trigger
-from cronce.environment import JOB, LAUNCH, PERIOD, SCHEDULED_TIME, TaskSettings
+from cronce.client.settings import TaskSettings
+from cronce.vocabulary.environment import JOB, LAUNCH, PERIOD, SCHEDULED_TIME
 
 LEDGER_UNAVAILABLE = 69
 """What `cronce exec` ends with if the ledger cannot be reached: the work was not started."""

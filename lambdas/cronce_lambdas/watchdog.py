@@ -22,11 +22,11 @@ from datetime import datetime
 from functools import cache
 
 from cronce import Claim, CronceError, Ledger, LedgerUnavailableError, RecordUnreadableError
-from cronce.clock import Clock, SystemClock
-from cronce.launch import JobDefinition, Launcher
-from cronce.leadership import Leadership
-from cronce.payloads import decode_json
-from cronce.reporting import report
+from cronce.client.leadership import Leadership
+from cronce.client.reporting import report
+from cronce.client.time_source import Clock, SystemClock
+from cronce.ecs import JobDefinition, Launcher
+from cronce.vocabulary.payloads import decode_json
 from cronce_lambdas.look import LEASE, MEMORY, Look
 from cronce_lambdas.missed import Memory, from_value
 from cronce_lambdas.notices import Bus

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cronce.claim import Claim, Refusal
-    from cronce.errors import (
+    from cronce.client.claim import Claim, Refusal
+    from cronce.client.ledger import Ledger
+    from cronce.guard.once import run_once
+    from cronce.protocol.requests import RefusalReason
+    from cronce.vocabulary.errors import (
         ClockSkewError,
         CronceError,
         InputInvalidError,
@@ -14,11 +17,8 @@ if TYPE_CHECKING:
         RecordUnreadableError,
         StopRequestedError,
     )
-    from cronce.ledger import Ledger
-    from cronce.once import run_once
-    from cronce.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
-    from cronce.protocol.requests import RefusalReason
-    from cronce.protocol.states import Reason, Status, Trigger
+    from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
+    from cronce.vocabulary.states import Reason, Status, Trigger
 
 __all__ = [
     "CatchUp",
@@ -44,26 +44,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Claim": "cronce.claim",
-    "Refusal": "cronce.claim",
-    "ClockSkewError": "cronce.errors",
-    "CronceError": "cronce.errors",
-    "InputInvalidError": "cronce.errors",
-    "InputMissingError": "cronce.errors",
-    "LeaseLostError": "cronce.errors",
-    "LedgerUnavailableError": "cronce.errors",
-    "RecordUnreadableError": "cronce.errors",
-    "StopRequestedError": "cronce.errors",
-    "Ledger": "cronce.ledger",
-    "run_once": "cronce.once",
-    "CatchUp": "cronce.policy",
-    "ConcurrencyPolicy": "cronce.policy",
-    "OnLost": "cronce.policy",
-    "Policy": "cronce.policy",
+    "Claim": "cronce.client.claim",
+    "Refusal": "cronce.client.claim",
+    "ClockSkewError": "cronce.vocabulary.errors",
+    "CronceError": "cronce.vocabulary.errors",
+    "InputInvalidError": "cronce.vocabulary.errors",
+    "InputMissingError": "cronce.vocabulary.errors",
+    "LeaseLostError": "cronce.vocabulary.errors",
+    "LedgerUnavailableError": "cronce.vocabulary.errors",
+    "RecordUnreadableError": "cronce.vocabulary.errors",
+    "StopRequestedError": "cronce.vocabulary.errors",
+    "Ledger": "cronce.client.ledger",
+    "run_once": "cronce.guard.once",
+    "CatchUp": "cronce.vocabulary.policy",
+    "ConcurrencyPolicy": "cronce.vocabulary.policy",
+    "OnLost": "cronce.vocabulary.policy",
+    "Policy": "cronce.vocabulary.policy",
     "RefusalReason": "cronce.protocol.requests",
-    "Reason": "cronce.protocol.states",
-    "Status": "cronce.protocol.states",
-    "Trigger": "cronce.protocol.states",
+    "Reason": "cronce.vocabulary.states",
+    "Status": "cronce.vocabulary.states",
+    "Trigger": "cronce.vocabulary.states",
 }
 
 

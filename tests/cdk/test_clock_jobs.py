@@ -18,9 +18,9 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 
 from cronce import CatchUp
-from cronce import environment as names
-from cronce.metrics import NAMESPACE
-from cronce.ticker import config
+from cronce.clock import config
+from cronce.vocabulary import environment as names
+from cronce.vocabulary.metrics import NAMESPACE
 from cronce_cdk import (
     ClockJob,
     CommandTarget,

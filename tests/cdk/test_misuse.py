@@ -14,7 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 
-from cronce.errors import CronceError
+from cronce.vocabulary.errors import CronceError
 from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask
 from tests.cdk.shop import ENVIRONMENT, Shop, fargate_task, new_shop
 

@@ -15,7 +15,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 
-from cronce import environment as names
+from cronce.vocabulary import environment as names
 from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger
 from cronce_lambdas.settings import PinnedService, Settings
 from tests.cdk.shop import ENVIRONMENT, PRIVATE_SUBNET, Shop, imported_cluster, new_shop

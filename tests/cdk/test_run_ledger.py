@@ -21,8 +21,8 @@ from aws_cdk import assertions
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 
-from cronce import environment as names
-from cronce.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.vocabulary import environment as names
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from cronce_cdk._lambda_code import lambda_archive
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
@@ -522,10 +522,10 @@ def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:
 def test_the_archive_holds_what_the_handlers_import_and_no_more() -> None:
     """Source files of the two packages without the commands, and zone data."""
     found = zipfile.ZipFile(io.BytesIO(lambda_archive())).namelist()
-    assert {"cronce/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*found}
+    assert {"cronce/client/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*found}
     assert found == sorted(found)
     assert {name.partition("/")[0] for name in found} == {"cronce", "cronce_lambdas", "tzdata"}
-    left_out = ("cronce/cli/", "cronce/demo/", "cronce/ticker/")
+    left_out = ("cronce/guard/", "cronce/clock/", "cronce/cli/", "cronce/demo/")
     assert [name for name in found if name.startswith(left_out) or "__pycache__" in name] == []
     assert [name for name in found if not name.startswith("tzdata/") and not name.endswith(".py")] == []
 

@@ -16,8 +16,8 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
-from cronce.environment import TaskSettings
-from cronce.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.client.settings import TaskSettings
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import RunLedger, ScheduledTask
 from tests.cdk.shop import (
     PRIVATE_SUBNET,

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Self
 
 from cronce import Policy
-from cronce.cli import exit_codes
-from cronce.policy import ConcurrencyPolicy
 from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.policy import ConcurrencyPolicy
 from tests.chaos.history import Rules
 from tests.chaos.journal import STEP, Line
 from tests.chaos.once import REFUSED

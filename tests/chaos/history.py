@@ -30,7 +30,7 @@ SLACK = 1.0
 """Seconds that a guard may take to get a processor after waking, on a busy machine."""
 
 _ENDS = {0, FAILED, REFUSED, 69, 70, 128 + 15, 128 + 9, -9, -15}
-"""The exit codes that there are: see `cronce.cli.exit_codes`, and those of signals that were sent."""
+"""The exit codes that there are: see `cronce.vocabulary.exit_codes`, and those of signals that were sent."""
 
 _END_UNRECORDED = {70, 128 + 15, 128 + 9, -9, -15}
 """The exit codes after which work that wrote its `end` may be repeated: nobody was told that it succeeded."""

@@ -6,8 +6,8 @@ import sys
 import time
 
 from cronce import Claim, Refusal, run_once
-from cronce.cli import exit_codes
-from cronce.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from tests.chaos.journal import FAILED, STEP, Journal, now
 
 REFUSED = 75

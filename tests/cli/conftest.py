@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce.cli.commands import main
-from cronce.launch import Launcher
-from cronce.ledger import Ledger
+from cronce.client.ledger import Ledger
+from cronce.ecs import Launcher
 from cronce.stores.sqlite import SqliteStore
 from tests.cli.fleet import GROUP, Fleet
 
@@ -92,7 +92,7 @@ def fleet(ledger_file: LedgerFile, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     ledger.create()
     fleet = Fleet(ledger)
     monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", GROUP)
-    monkeypatch.setattr("cronce.launch.Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))
+    monkeypatch.setattr("cronce.ecs.Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))
     monkeypatch.setattr(time, "sleep", lambda _seconds: fleet.step())
     yield fleet
     ledger.close()

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from cronce import Claim, Ledger, Policy, Refusal
-from cronce.environment import TaskSettings
+from cronce.client.settings import TaskSettings
 
 GROUP = "runs"
 CLUSTER = "arn:aws:ecs:eu-west-1:123456789012:cluster/shop"

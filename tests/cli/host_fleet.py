@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import cronce.launch
+import cronce.ecs
 from cronce import Ledger
 from cronce.cli.commands import _filling, _starting, main
-from cronce.launch import Launcher
+from cronce.ecs import Launcher
 from tests.cli.fleet import Fleet
 
 JOB = "daily-digest"
@@ -48,6 +48,6 @@ class HostFleet(Fleet):
 if __name__ == "__main__":
     fleet = HostFleet(Ledger.from_url(os.environ["CRONCE_LEDGER"]))
     fleet.add_job(JOB)
-    setattr(cronce.launch, "Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))  # noqa: B010  # as a test does
+    setattr(cronce.ecs, "Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))  # noqa: B010  # as a test does
     _filling.PAUSE = _starting.PAUSE = 0.05
     sys.exit(main(sys.argv[1:]))

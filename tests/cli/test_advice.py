@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.cli.advice import Commands, advise, deserves_a_look, may_be_run_again
-from cronce.protocol.states import Reason, Status
+from cronce.cli.output.advice import Commands, advise, deserves_a_look, may_be_run_again
+from cronce.vocabulary.states import Reason, Status
 from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
 
 COMMANDS = Commands(JOB, PERIOD)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cronce.cli.commands import _filling
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
-from cronce.protocol.states import Reason, Status, Trigger
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.cli import host_fleet
 from tests.cli.conftest import LedgerFile, Said, now, without_colour
 from tests.cli.fleet import Fleet

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cronce.cli.backfilling import Backfill, Gap, Result, plan
-from cronce.cli.following import StartedAttempt
-from cronce.cli.starting import Refuse, Standing, Start
-from cronce.names import period_of
-from cronce.policy import OnLost
+from cronce.cli.actions.fill import Backfill, Gap, Result, plan
+from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.may_start import Refuse, Standing, Start
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
-from cronce.protocol.states import Status
+from cronce.vocabulary.names import period_of
+from cronce.vocabulary.policy import OnLost
+from cronce.vocabulary.states import Status
 from tests.support.builders import JOB, T0, run
 
 TICKS = [T0 + timedelta(days=day) for day in range(4)]

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from cronce.cli.bar import BackfillBar
-from cronce.cli.render import PlainConsole
+from cronce.cli.output.bar import BackfillBar
+from cronce.cli.output.tables import PlainConsole
 from tests.cli.conftest import without_colour
 
 

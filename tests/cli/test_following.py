@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cronce.cli.following import Outcome, StartedAttempt, outcome_of
-from cronce.errors import LedgerUnavailableError
-from cronce.launch import LaunchUnavailableError
+from cronce.cli.actions.follow import Outcome, StartedAttempt, outcome_of
+from cronce.ecs import LaunchUnavailableError
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Reason, Status
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.states import Reason, Status
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
 
 FAILED_BEFORE = run(status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3, version=2)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.errors import LedgerUnavailableError
-from cronce.ledger import Ledger
+from cronce.client.ledger import Ledger
+from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.cli.conftest import CRONCE, LedgerFile, Said
 from tests.support.builders import JOB, PERIOD, run
 

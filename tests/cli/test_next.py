@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cronce.policy import Policy
+from cronce.vocabulary.policy import Policy
 from tests.cli.conftest import Said, without_colour
 from tests.cli.fleet import Fleet
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from cronce.policy import Policy
+from cronce.vocabulary.policy import Policy
 from tests.cli.conftest import Said
 from tests.support.builders import JOB
 

@@ -12,12 +12,12 @@ from typing import Self
 
 import pytest
 
-from cronce.cli import starter
+from cronce.cli.actions import start
 from cronce.cli.commands import _backfill, _coming, _filling, _looking, _rerun, _starting
-from cronce.clock import SystemClock
-from cronce.policy import OnLost, Policy
+from cronce.client.time_source import SystemClock
 from cronce.protocol.records import PastAttempt, RunRecord
-from cronce.protocol.states import Reason, Status
+from cronce.vocabulary.policy import OnLost, Policy
+from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said
 from tests.cli.fleet import Fleet
 from tests.support.builders import run
@@ -45,7 +45,7 @@ def cronce_then(
 ) -> Iterator[Callable[..., Said]]:
     """Runs a command on that morning."""
     StoryTime.at = NOW
-    for module in (_looking, _starting, _filling, _coming, starter):
+    for module in (_looking, _starting, _filling, _coming, start):
         monkeypatch.setattr(module, "datetime", StoryTime)
     monkeypatch.setattr(SystemClock, "now", lambda _self: StoryTime.at)
     monkeypatch.setattr(SystemClock, "monotonic", lambda _self: StoryTime.at.timestamp())

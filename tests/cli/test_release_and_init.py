@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.ledger import Ledger
+from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Reason, Status
+from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said, now
 from tests.support.builders import JOB, PERIOD, run
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Reason, Status, Trigger
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.cli.conftest import LedgerFile, Said, now
 from tests.cli.fleet import Fleet
 from tests.support.builders import JOB, run

@@ -10,9 +10,9 @@ import pytest
 
 from cronce.cli.commands import _looking
 from cronce.protocol.records import PastAttempt, RunRecord
-from cronce.protocol.states import Reason, Status
 from cronce.stores.codec import encode, encode_time
-from cronce.values import field_names
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import field_names
 from tests.cli.conftest import LedgerFile, Said, now, without_colour
 from tests.support.builders import JOB, run
 

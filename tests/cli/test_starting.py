@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.cli.advice import Commands
-from cronce.cli.starting import Refuse, Standing, Start, may_start, standing_of
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.cli.actions.may_start import Refuse, Standing, Start, may_start, standing_of
+from cronce.cli.output.advice import Commands
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Reason, Status, Trigger
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run
 
 COMMANDS = Commands(JOB, PERIOD, has_schedules=True)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cronce.cli.ticks import check_is_due, is_expression, moment_of, ticks_between
-from cronce.errors import InputInvalidError
+from cronce.cli.actions.ticks import check_is_due, is_expression, moment_of, ticks_between
 from cronce.schedule import parse
+from cronce.vocabulary.errors import InputInvalidError
 
 DAILY = parse("0 6 * * *", timezone="Europe/Berlin")
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)

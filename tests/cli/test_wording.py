@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cronce.cli.wording import age, length, moment, one_line, short_owner, visible, visible_lines
+from cronce.cli.output.wording import age, length, moment, one_line, short_owner, visible, visible_lines
 from tests.support.builders import T0
 
 

@@ -20,9 +20,9 @@ from botocore.config import Config
 from moto import mock_aws
 
 from cronce import Ledger
+from cronce.aws.sigv4 import Credentials
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.dynamo.signed_http import SignedHttp
-from cronce.stores.dynamo.sigv4 import Credentials
 from cronce.stores.memory import MemoryStore
 from cronce.stores.sqlite import SqliteStore
 from tests.support.clocks import ManualClock
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from cronce.policy import Policy
     from cronce.stores.store import Store
+    from cronce.vocabulary.policy import Policy
 
 REGION = "eu-west-1"
 

@@ -22,10 +22,10 @@ from cronce import (
     StopRequestedError,
     Trigger,
 )
-from cronce.payloads import MAX_JSON_BYTES
 from cronce.protocol.observing import NotReleased
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.vocabulary.payloads import MAX_JSON_BYTES
 from tests.support.lossy_store import LossyStore
 
 if TYPE_CHECKING:

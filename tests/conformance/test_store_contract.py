@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce.errors import RecordUnreadableError
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import PastAttempt, RunRecord, SlotRecord
-from cronce.protocol.states import Event, Status, Trigger
+from cronce.protocol.transitions import Event
 from cronce.stores.sqlite import SqliteStore
-from cronce.values import replace
+from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.values import replace
 from tests.conformance.stores import ATOMIC_STORES, DYNAMO_STORES, STORES, TABLE, Lab
 from tests.support.builders import PERIOD, T0
 from tests.support.builders import run as any_run

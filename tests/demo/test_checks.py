@@ -9,7 +9,7 @@ import pytest
 from cronce.demo import checks
 from cronce.demo.checks import Check
 from cronce.demo.mailboxes import customer_name, deliver, mails_by_customer, make_maildir, number_of_mails
-from cronce.protocol.states import Status
+from cronce.vocabulary.states import Status
 from tests.support.builders import run
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from cronce.demo.mailboxes import mails_by_customer
 from cronce.demo.narrator import Silence
 from cronce.demo.processes import Crew
 from cronce.demo.story import Story
-from cronce.protocol.states import Status
 from cronce.stores.sqlite import SqliteStore
+from cronce.vocabulary.states import Status
 from tests.support.host import until
 
 CRONCE = Path(sys.executable).parent / "cronce"

@@ -17,7 +17,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce.policy import CatchUp
+from cronce.vocabulary.policy import CatchUp
 from cronce_cdk import ClockJob, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
 from tests.e2e import names
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce import Status, Trigger
-from cronce.names import period_of
+from cronce.vocabulary.names import period_of
 from tests.e2e.names import CHORE
 
 if TYPE_CHECKING:

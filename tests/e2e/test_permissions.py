@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cronce.names import period_of
+from cronce.vocabulary.names import period_of
 from tests.e2e.names import DIGESTS, GONE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cronce import Ledger
-from cronce.names import period_of
+from cronce.vocabulary.names import period_of
 from tests.e2e import names
 from tests.e2e.aws_parts.rules import Rules
 from tests.e2e.aws_parts.schedules import Schedules

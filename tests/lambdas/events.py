@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from cronce import Claim, Ledger, Policy
-from cronce.launch import Launcher
-from cronce.names import period_of
+from cronce.ecs import Launcher
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.names import period_of
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any
 
 from cronce import CatchUp, Claim, Policy
-from cronce.names import period_of
 from cronce.schedule import parse
+from cronce.vocabulary.names import period_of
 from tests.lambdas.events import JOB, SETTINGS, World
 from tests.support.cloud import FakeScheduler, StillClock, schedule
 

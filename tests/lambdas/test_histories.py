@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from cronce import Status
-from cronce.names import period_of
+from cronce.vocabulary.names import period_of
 from tests.lambdas.events import JOB, SETTINGS
 from tests.lambdas.history import SEASONS, History, play
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cronce import CatchUp, Policy, Reason, Status, Trigger
-from cronce.launch import JobDefinition, definition_of
+from cronce.ecs import JobDefinition, definition_of
 from cronce.protocol.records import RunRecord
 from cronce.schedule import ScheduleInvalidError
 from cronce_lambdas.missed import (

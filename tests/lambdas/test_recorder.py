@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce import Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
-from cronce.launch import LaunchUnavailableError
-from cronce.leadership import Leadership
+from cronce.client.leadership import Leadership
+from cronce.ecs import LaunchUnavailableError
 from cronce.stores.memory import MemoryStore
 from cronce_lambdas.recorder import handler
 from cronce_lambdas.settings import PinnedService
@@ -452,6 +452,6 @@ class TestHandler:
     def test_an_unreachable_ledger_raises_so_that_the_event_comes_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nobody listens there."""
         monkeypatch.setenv("CRONCE_LEDGER", "dynamodb://runs?region=eu-west-1&endpoint=http://127.0.0.1:1")
-        monkeypatch.setattr("cronce.ledger._LONGEST_PATIENCE", timedelta(0))
+        monkeypatch.setattr("cronce.client.ledger._LONGEST_PATIENCE", timedelta(0))
         with pytest.raises(LedgerUnavailableError, match=r"127\.0\.0\.1:1"):
             handler(EVENT, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cronce import Trigger
-from cronce.cli import exit_codes
+from cronce.vocabulary import exit_codes
 from cronce_lambdas.stopped import LEDGER_UNAVAILABLE, StoppedTask, stopped_replica, stopped_task
 from tests.lambdas.events import ARN, CLUSTER, EVENT, JOB, PERIOD, altered, stopped
 from tests.support.cloud import T0

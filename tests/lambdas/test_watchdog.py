@@ -23,10 +23,10 @@ from cronce import (
     Status,
     Trigger,
 )
-from cronce.launch import LaunchRefusedError, LaunchUnavailableError
-from cronce.leadership import Leadership
-from cronce.names import period_of
+from cronce.client.leadership import Leadership
+from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.names import period_of
 from cronce_lambdas.missed import from_value
 from cronce_lambdas.settings import PinnedService
 from cronce_lambdas.watchdog import handler

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from cronce import Policy, RefusalReason
-from cronce.cli import commands, exit_codes
+from cronce.cli import commands
 from cronce.protocol.records import RunRecord, SlotRecord
-from cronce.protocol.states import TRANSITIONS, Reason, Trigger
-from cronce.values import field_names
+from cronce.protocol.transitions import TRANSITIONS
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.states import Reason, Trigger
+from cronce.vocabulary.values import field_names
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()

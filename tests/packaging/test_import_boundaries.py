@@ -15,31 +15,19 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambdas", ROOT / "ledger" / "cronce"]
 
+ROOMS = ("vocabulary", "schedule", "aws", "protocol", "stores", "client", "ecs", "guard", "clock", "cli", "demo")
+"""The packages of `cronce`, each of which may import itself and those before it."""
+
 PURE = (
+    "cronce.vocabulary",
+    "cronce.schedule",
     "cronce.protocol",
-    "cronce.schedule",
-    "cronce.names",
-    "cronce.durations",
-    "cronce.policy",
-    "cronce.ticker.config",
-    "cronce.ticker.every",
-    "cronce.ticker.plan",
-    "cronce.ticker.cursors",
-    "cronce.ticker.agenda",
+    "cronce.clock.config",
+    "cronce.clock.plan",
+    "cronce.clock.agenda",
 )
-VOCABULARY = (
-    "cronce.durations",
-    "cronce.environment",
-    "cronce.errors",
-    "cronce.metrics",
-    "cronce.names",
-    "cronce.policy",
-    "cronce.protocol.states",
-    "cronce.schedule",
-    "cronce.ticker.config",
-)
-"""Names, units and schedules: what deploy time and run time must say alike."""
-PURE_MAY_USE = (*PURE, "cronce.errors", "cronce.values")
+DEPLOY_TIME_MAY_USE = ("cronce.vocabulary", "cronce.schedule", "cronce.clock.config")
+EVENT_TIME_MUST_NOT_USE = ("cronce.guard", "cronce.clock", "cronce.cli", "cronce.demo")
 IMPURE_STDLIB = {
     "asyncio",
     "logging",
@@ -54,6 +42,20 @@ IMPURE_STDLIB = {
     "uuid",
 }
 CLOCKS = {"now", "utcnow", "today"}
+
+
+def test_the_only_module_beside_the_rooms_is_the_package_itself() -> None:
+    """Every module has a room whose sentence it fits."""
+    package = ROOT / "ledger" / "cronce"
+    assert [path.name for path in package.glob("*.py")] == ["__init__.py"]
+    assert {path.name for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_no_room_after_it(room: str) -> None:
+    """The order of the rooms is the order of the imports, also inside functions and for types."""
+    later = [f"cronce.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
+    assert _offenders(f"cronce.{room}", lambda name: _within(name, *later)) == []
 
 
 def test_run_time_never_imports_deploy_time() -> None:
@@ -71,11 +73,16 @@ def test_event_time_never_imports_deploy_time() -> None:
     assert _offenders("cronce_lambdas", lambda name: _within(name, "aws_cdk", "constructs", "cronce_cdk")) == []
 
 
+def test_event_time_never_imports_what_works_or_talks_to_people() -> None:
+    """A Lambda judges and launches; it runs no command, no clock and no terminal."""
+    assert _offenders("cronce_lambdas", lambda name: _within(name, *EVENT_TIME_MUST_NOT_USE)) == []
+
+
 def test_deploy_time_takes_only_names_and_schedules_from_run_time() -> None:
     """A synth needs no boto3, and a change of the ledger's inside does not reach a template."""
 
     def breaks(name: str) -> bool:
-        return _within(name, "cronce", "cronce_lambdas") and not _within(name, *VOCABULARY)
+        return _within(name, "cronce", "cronce_lambdas") and not _within(name, *DEPLOY_TIME_MAY_USE)
 
     assert _offenders("cronce_cdk", breaks) == []
 
@@ -86,7 +93,7 @@ def test_the_pure_core_imports_nothing_that_acts() -> None:
     def breaks(name: str) -> bool:
         top = name.partition(".")[0]
         if top == "cronce":
-            return not _within(name, *PURE_MAY_USE)
+            return not _within(name, *PURE)
         return top not in sys.stdlib_module_names or top in IMPURE_STDLIB
 
     assert [offence for part in PURE for offence in _offenders(part, breaks)] == []
@@ -107,7 +114,13 @@ def test_the_pure_core_never_asks_the_time() -> None:
 def test_the_walk_finds_the_code_it_judges() -> None:
     """A moved folder would otherwise leave rules that hold over nothing."""
     modules = {module for module, _ in _modules()}
-    assert {"cronce", "cronce.names", "cronce.protocol", "cronce_cdk.run_ledger", "cronce_lambdas"} <= modules
+    assert {
+        "cronce",
+        "cronce.vocabulary.names",
+        "cronce.protocol",
+        "cronce_cdk.run_ledger",
+        "cronce_lambdas",
+    } <= modules
 
 
 @pytest.mark.parametrize(

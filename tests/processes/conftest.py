@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce import Ledger
-from cronce.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.support.host import Host, until
 from tests.support.proxy import Proxy
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-import cronce.cli.exec_command  # loaded before the fork, for --warm
-import cronce.cli.guard  # the same
-import cronce.cli.running  # noqa: F401  # the same
+import cronce.cli.runtime.exec  # loaded before the fork, for --warm
+import cronce.cli.runtime.guarded  # the same
+import cronce.guard.run_command  # noqa: F401  # the same
 from cronce import Ledger
 from cronce.cli.main import main as cronce_main
-from cronce.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import LedgerUnavailableError
 
 JOB = "race"
 WORK = 'echo "{period} $$" >>"$RACE_LOG"'

@@ -327,7 +327,7 @@ def test_check_shows_what_the_configuration_means(host: Host) -> None:
 
 def test_nothing_of_an_sdk_is_loaded_until_a_target_needs_it(host: Host) -> None:
     """A clock of commands stays small."""
-    script = "import sys, cronce.cli.clock_command; print([m for m in sys.modules if m.startswith(('boto', 'click'))])"
+    script = "import sys, cronce.cli.runtime.clock; print([m for m in sys.modules if m.startswith(('boto', 'click'))])"
     loaded = host.start("python", "-c", script)
     assert loaded.wait() == 0, loaded.err
     assert loaded.out == b"[]\n"

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.leadership import LEADER, Leadership
+from cronce.client.leadership import LEADER, Leadership
 from cronce.protocol.requests import MAX_CLOCK_SKEW
-from cronce.protocol.states import Event, Reason
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.states import Reason
 from tests.processes.conftest import table_url
 from tests.support.host import JOB, Host, until
 from tests.support.proxy import Mode

@@ -33,23 +33,27 @@ array collections contextlib copyreg datetime enum errno functools gc itertools 
 re reprlib select selectors signal socket threading types typing warnings
 """
 OURS = """
-cronce cronce.claim cronce.clock cronce.driver cronce.durations cronce.environment cronce.errors cronce.http
-cronce.identity cronce.ledger cronce.metrics cronce.names cronce.payloads cronce.policy cronce.reporting
-cronce.signals cronce.values
-cronce.cli cronce.cli.exec_command cronce.cli.exit_codes cronce.cli.guard cronce.cli.main
+cronce cronce.cli cronce.cli.main cronce.cli.runtime cronce.cli.runtime.exec cronce.cli.runtime.guarded
+cronce.vocabulary cronce.vocabulary.durations cronce.vocabulary.environment cronce.vocabulary.errors
+cronce.vocabulary.exit_codes cronce.vocabulary.metrics cronce.vocabulary.names cronce.vocabulary.payloads
+cronce.vocabulary.policy cronce.vocabulary.states cronce.vocabulary.values
+cronce.aws cronce.aws.http cronce.aws.task
 cronce.protocol cronce.protocol.claiming cronce.protocol.holding cronce.protocol.observing
 cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.slot
-cronce.protocol.states
+cronce.protocol.transitions
 cronce.stores cronce.stores.codec cronce.stores.store cronce.stores.urls
+cronce.client cronce.client.claim cronce.client.driver cronce.client.ledger cronce.client.reporting
+cronce.client.settings cronce.client.time_source
+cronce.guard cronce.guard.signals
 """
 DYNAMODB = """
 hashlib hmac
-cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.credentials
-cronce.stores.dynamo.signed_http cronce.stores.dynamo.sigv4 cronce.stores.dynamo.store
+cronce.aws.answers cronce.aws.credentials cronce.aws.sigv4
+cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.signed_http cronce.stores.dynamo.store
 cronce.stores.dynamo.transport
 """
 SQLITE = "sqlite3 cronce.stores.sqlite"
-WINNER = "ctypes struct cronce.checkpoints cronce.cli.running cronce.supervise"
+WINNER = "ctypes struct cronce.guard.checkpoints cronce.guard.run_command cronce.guard.child"
 
 
 def test_on_dynamodb_it_loads_what_it_uses(dynamodb_local: str, table: str, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
 from cronce.protocol.observing import ReleaseRequest, mark_lost, mark_stopped, release
 from cronce.protocol.operations import get_run
 from cronce.protocol.requests import ClaimRequest
-from cronce.protocol.states import Event, Reason
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.states import Reason
 from tests.simulation.processes import AwaitEnd, Script, Work
 
 DONE = Outcome(event=Event.COMPLETE)

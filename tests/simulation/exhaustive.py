@@ -16,10 +16,10 @@ from datetime import timedelta
 from functools import partial
 from itertools import product
 
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest, bearable_skew
-from cronce.protocol.states import Status
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Status
 from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog
 from tests.simulation.interleavings import EPOCH, JOB, Bound, Figures, Search
 from tests.simulation.processes import Process, Script

@@ -26,16 +26,16 @@ from functools import partial
 from random import Random
 from unittest.mock import patch
 
-from cronce.claim import Claim
-from cronce.cli import exit_codes
-from cronce.clock import SteadyClock
-from cronce.driver import Driver
-from cronce.errors import LeaseLostError, LedgerUnavailableError
-from cronce.ledger import Ledger
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.client.claim import Claim
+from cronce.client.driver import Driver
+from cronce.client.ledger import Ledger
+from cronce.client.time_source import SteadyClock
 from cronce.protocol.observing import LOST_REASONS, mark_lost
 from cronce.protocol.records import RunRecord, run_key
-from cronce.protocol.states import Reason, Status, Trigger
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
 from tests.simulation.promises import broken_by_overlap, broken_by_trust, shown
 from tests.simulation.rules import FINAL, BrokenRuleError

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from cronce.protocol.operations import Get, Now, Skew, Sleep, StopTask, Swap, Swapped, Woke
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, run_key
 from cronce.protocol.requests import ClaimRequest
-from cronce.protocol.states import Status
+from cronce.vocabulary.states import Status
 from tests.simulation.processes import UNANSWERED, AwaitEnd, Local, Process, Work, frozen
 from tests.simulation.promises import (
     broken_at_the_end,

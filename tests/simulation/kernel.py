@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from cronce.clock import StopSignal
+from cronce.client.time_source import StopSignal
 
 EPOCH = datetime(2026, 11, 29, tzinfo=UTC)
 """When every fleet begins."""

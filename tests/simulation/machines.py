@@ -22,14 +22,14 @@ from unittest.mock import patch
 from botocore.exceptions import EndpointConnectionError
 
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
-from cronce.claim import Claim
-from cronce.environment import LAUNCH, PERIOD, TRIGGER
-from cronce.errors import LeaseLostError, LedgerUnavailableError
-from cronce.launch import Launcher, LaunchUnavailableError
-from cronce.ledger import Ledger
-from cronce.names import scheduled_time_of
+from cronce.client.claim import Claim
+from cronce.client.ledger import Ledger
+from cronce.ecs import Launcher, LaunchUnavailableError
 from cronce.protocol.records import RunRecord, run_key
-from cronce.protocol.states import Trigger
+from cronce.vocabulary.environment import LAUNCH, PERIOD, TRIGGER
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.names import scheduled_time_of
+from cronce.vocabulary.states import Trigger
 from cronce_lambdas.look import MEMORY
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services

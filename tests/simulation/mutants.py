@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "lost lease ignored",
-        "claim.py",
+        "client/claim.py",
         "self._lost_why is None and self.trust_left <= 0:",
         "self._lost_why is None and self.trust_left < 0:",
         "a paused task goes on working when it wakes up",
@@ -205,7 +205,7 @@ MUTANTS = (
     ),
     Mutant(
         "clock never compared",
-        "driver.py",
+        "client/driver.py",
         "self._skew = max(ahead, behind, timedelta(0))",
         "self._skew = timedelta(0)",
         "a host whose clock is minutes ahead is never found",

@@ -14,13 +14,13 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Final
 
-from cronce.errors import LedgerUnavailableError
-from cronce.policy import Policy
 from cronce.protocol.holding import Held
 from cronce.protocol.observing import ReleaseRequest
 from cronce.protocol.operations import Operation, Skew, StopTask
 from cronce.protocol.requests import ClaimRequest
-from cronce.values import field_names
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.values import field_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from cronce.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held, Lost, finish
 from cronce.protocol.observing import NotReleased, ReleaseRequest, release
 from cronce.protocol.operations import Get, Now, Skew, Steps, Swap, Swapped
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
-from cronce.protocol.states import Reason, Status
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.states import Reason, Status
 from tests.simulation.actors import DONE
 from tests.simulation.rules import FINAL, BrokenRuleError, Rows, broken_by_write
 

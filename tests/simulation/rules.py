@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cronce.policy import OnLost, Policy
 from cronce.protocol.records import Record, RunRecord, SlotRecord, run_key
-from cronce.protocol.states import TRANSITIONS, Event, Reason, Status
+from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.policy import OnLost, Policy
+from cronce.vocabulary.states import Reason, Status
 
 Rows = Mapping[str, Record]
 

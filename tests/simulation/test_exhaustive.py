@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.policy import ConcurrencyPolicy
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Status
+from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.states import Status
 from tests.simulation import processes
 from tests.simulation.exhaustive import FINE, QUIET, Scenario, default_plan, wide_plan
 from tests.simulation.interleavings import Bound

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from cronce.errors import LedgerUnavailableError
-from cronce.policy import Policy
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.protocol.requests import MAX_CLOCK_SKEW
-from cronce.protocol.states import Reason
 from cronce.stores.memory import MemoryStore
 from cronce.stores.store import Page
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Reason
 from tests.simulation.kernel import EPOCH, Kernel
 from tests.simulation.promises import shown
 from tests.simulation.rules import BrokenRuleError, Rows, broken_by_write

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cronce.policy import Policy
 from cronce.protocol.holding import Held
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest
-from cronce.protocol.states import Status
-from cronce.values import field_names
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Status
+from cronce.vocabulary.values import field_names
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When the tests' day begins."""

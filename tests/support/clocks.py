@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cronce.clock import StopSignal
+    from cronce.client.time_source import StopSignal
 
 
 class ManualClock:
-    """A `cronce.clock.Clock` that stands still until it is moved; waiting moves it at once.
+    """A `cronce.client.time_source.Clock` that stands still until it is moved; waiting moves it at once.
 
     Attributes:
         waits: Every wait so far, in seconds.

@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from cronce.leadership import LEADER, Leadership
-from cronce.ledger import Ledger
+from cronce.client.leadership import LEADER, Leadership
+from cronce.client.ledger import Ledger
+from cronce.clock.config import ClockJob, CommandTarget
+from cronce.clock.service import ClockService
+from cronce.schedule import Every
 from cronce.stores.memory import MemoryStore
-from cronce.ticker.config import ClockJob, CommandTarget
-from cronce.ticker.every import Every
-from cronce.ticker.service import ClockService
 from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cronce.claim import Claim
+    from cronce.client.claim import Claim
+    from cronce.clock.delivery import Delivery
     from cronce.stores.store import Store
-    from cronce.ticker.delivery import Delivery
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When the stage opens."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from cronce.policy import Policy
+from cronce.vocabulary.policy import Policy
 from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cronce.clock import StopSignal
+    from cronce.client.time_source import StopSignal
 
 GROUP = "runs"
 CLUSTER = "arn:aws:ecs:eu-west-1:111122223333:cluster/jobs"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cronce import Claim, Ledger, Policy
-from cronce.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import LedgerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cronce.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import LedgerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

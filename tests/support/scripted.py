@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
-from cronce.errors import LedgerUnavailableError
 from cronce.protocol.operations import Get, Now, Operation, Skew, Sleep, Steps, StopTask, Swap, Woke
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.support.builders import JOB, PERIOD, T0
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.policy import ConcurrencyPolicy, OnLost
 from cronce.protocol.claiming import Begin, Mine, Settle, claim, decide
 from cronce.protocol.holding import Held
 from cronce.protocol.operations import Get, Now, Swap
 from cronce.protocol.records import KEPT_ATTEMPTS, PastAttempt, RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW, RefusalReason, Refused, Skewed
-from cronce.protocol.states import Reason, Status, Trigger
-from cronce.values import replace
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
+from cronce.vocabulary.states import Reason, Status, Trigger
+from cronce.vocabulary.values import replace
 from tests.support.builders import LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 

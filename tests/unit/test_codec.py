@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.errors import RecordUnreadableError
 from cronce.protocol.records import PastAttempt, Record, RunRecord, SlotRecord
-from cronce.protocol.states import Status, Trigger
 from cronce.stores.codec import decode, encode, encode_time
+from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.states import Status, Trigger
 from tests.support.builders import JOB, PERIOD, T0, run, slot
 
 FOREIGN = {"job": JOB, "key": f"run#{PERIOD}", "status": "RUNNING"}

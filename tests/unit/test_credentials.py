@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cronce.stores.dynamo.credentials import TaskCredentials, plain_source
-from cronce.stores.dynamo.sigv4 import Credentials
-from cronce.stores.dynamo.transport import NoAnswerError
+from cronce.aws.answers import NoAnswerError
+from cronce.aws.credentials import TaskCredentials, plain_source
+from cronce.aws.sigv4 import Credentials
 from tests.support.service import Reply, Request, serving
 
 

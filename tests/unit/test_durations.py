@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.durations import format_duration, parse_duration
-from cronce.errors import InputInvalidError
+from cronce.vocabulary.durations import format_duration, parse_duration
+from cronce.vocabulary.errors import InputInvalidError
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cronce.environment import TaskSettings
-from cronce.errors import InputInvalidError, InputMissingError
-from cronce.policy import Policy
-from cronce.protocol.states import Trigger
+from cronce.client.settings import TaskSettings
+from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Trigger
 
 SIX = datetime(2026, 11, 29, 6, tzinfo=UTC)
 OF_A_TASK = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cronce import errors
-from cronce.errors import (
+from cronce.vocabulary import errors
+from cronce.vocabulary.errors import (
     ClockSkewError,
     CronceError,
     InputInvalidError,

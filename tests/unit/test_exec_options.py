@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cronce.cli.exec_command import ExecOptions, plain_options
-from cronce.cli.exec_parser import parse
-from cronce.values import field_names
+from cronce.cli.runtime.exec import ExecOptions, plain_options
+from cronce.cli.runtime.exec_help import parse
+from cronce.vocabulary.values import field_names
 
 OPTIONS = [f"--{name.replace('_', '-')}" for name in field_names(ExecOptions)]
 COMMAND = ["--", "true"]

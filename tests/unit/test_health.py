@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cronce
-from cronce import environment
-from cronce.cli import health_command
-from cronce.health import HealthServer, address_of, ask
+from cronce.cli.runtime import health
+from cronce.guard.health import HealthServer, address_of, ask
+from cronce.vocabulary import environment
 from tests.support.host import until
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def path() -> dict[str, str]:
 
 def test_the_commands_name_is_the_jobs(name: str) -> None:
     """As in a task of `PinnedScheduler`; 0 and one line."""
-    assert health_command._JOB == environment.JOB
+    assert health._JOB == environment.JOB
     served(name, [None])
     answer = cronce_health(CRONCE_JOB=name)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "healthy\n", "")
@@ -159,7 +159,7 @@ def test_the_command_does_not_guess_a_name() -> None:
 def test_the_command_loads_nothing_of_the_ledger() -> None:
     """It is started every few seconds, beside the work."""
     program = (
-        "import sys, cronce.cli.main, cronce.cli.health_command as h; h.main(['--name', 'x']); print(*sys.modules)"
+        "import sys, cronce.cli.main, cronce.cli.runtime.health as h; h.main(['--name', 'x']); print(*sys.modules)"
     )
     # Without `site`, whose .pth files may bring more along (a measurement of coverage does).
     environ = os.environ | {"PYTHONPATH": str(Path(cronce.__file__).parents[1])}
@@ -170,9 +170,12 @@ def test_the_command_loads_nothing_of_the_ledger() -> None:
     ours = {module for module in loaded if module.startswith("cronce.")}
     assert ours == {
         "cronce.cli",
-        "cronce.cli.exit_codes",
-        "cronce.cli.health_command",
         "cronce.cli.main",
-        "cronce.health",
+        "cronce.cli.runtime",
+        "cronce.cli.runtime.health",
+        "cronce.guard",
+        "cronce.guard.health",
+        "cronce.vocabulary",
+        "cronce.vocabulary.exit_codes",
     }
     assert {"socket", "threading", "argparse", "json", "datetime"} & set(loaded) == set()

@@ -9,8 +9,9 @@ import pytest
 from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
 from cronce.protocol.operations import Swap
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Event, Reason, Status
-from cronce.values import replace
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import replace
 from tests.support.builders import LEASE, T0, TICK, held, run, slot
 from tests.support.scripted import World
 

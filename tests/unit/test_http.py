@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cronce.http import AnswerGarbledError, HttpConnection, Response, Url, is_endpoint, parse_date, parse_url
+from cronce.aws.http import AnswerGarbledError, HttpConnection, Response, Url, is_endpoint, parse_date, parse_url
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

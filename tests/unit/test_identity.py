@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.identity import stop_ecs_task, task_identity
+from cronce.aws.task import stop_ecs_task, task_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cronce import InputInvalidError, Policy, Trigger
-from cronce.launch import JobDefinition, definition_of, launch_overrides
+from cronce.ecs import JobDefinition, definition_of, launch_overrides
 from tests.support.cloud import GROUP, T0, schedule
 
 PERIOD = "2026-11-29T06:00:00Z"

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from cronce import InputInvalidError
-from cronce.launch import schedule_group_of
-from cronce.launch._names import at_expression, client_token, is_one_shot, one_shot_name
+from cronce.ecs import schedule_group_of
+from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_name
 
 LAUNCHES = [("a", "b", 1, 1), ("a", "b", 1, 2), ("a", "b", 2, 1), ("a", "c", 1, 1), ("ab", "", 1, 1), ("a", "b1", 1, 1)]
 

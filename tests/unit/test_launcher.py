@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from cronce import Policy, Trigger
-from cronce.launch import (
+from cronce.ecs import (
     JobDefinition,
     JobUnknownError,
     Launched,

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce import Claim, InputInvalidError, Ledger, LedgerUnavailableError, Reason
-from cronce.leadership import LEADER, Leadership, may_be_free
+from cronce.client.leadership import LEADER, Leadership, may_be_free
 from cronce.protocol.records import run_key
 from cronce.protocol.requests import MAX_CLOCK_SKEW
-from cronce.protocol.states import Event, Status
+from cronce.protocol.transitions import Event
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.states import Status
 from tests.support.builders import LEASE_IS_OVER_AT, T0, TICK, run
 from tests.support.clocks import ManualClock
 from tests.support.lossy_store import LossyStore

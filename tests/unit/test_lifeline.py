@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cronce.lifeline import Lifeline
+from cronce.guard.kernel_timer import Lifeline
 
 if TYPE_CHECKING:
     from cronce import Claim
@@ -66,7 +66,7 @@ def test_a_guard_without_a_command_lives() -> None:
 
 def test_where_there_is_no_timer_there_is_no_lifeline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some sandboxes have none; the guard does its own part all the same."""
-    monkeypatch.setattr("cronce.lifeline._timer_that_kills", lambda: None)
+    monkeypatch.setattr("cronce.guard.kernel_timer._timer_that_kills", lambda: None)
     line = Lifeline(claim(trust_left=0))
     line.extend()
     line.let_go()

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from cronce.errors import InputInvalidError
-from cronce.names import (
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import (
     MAX_JOB_BYTES,
     MAX_PERIOD_BYTES,
     checked_job,

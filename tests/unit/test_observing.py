@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.policy import ConcurrencyPolicy, Policy
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held
 from cronce.protocol.observing import (
@@ -23,7 +22,9 @@ from cronce.protocol.observing import (
 )
 from cronce.protocol.operations import Now, Steps, Swap, Swapped
 from cronce.protocol.records import RunRecord, SlotRecord
-from cronce.protocol.states import Event, Reason, Status, Trigger
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
+from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.errors import InputInvalidError
-from cronce.payloads import (
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.payloads import (
     MAX_JSON_BYTES,
     MAX_TEXT_BYTES,
     decode_json,

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cronce import Ledger, LedgerUnavailableError
-from cronce.cli.pinned import Pinned
-from cronce.leadership import Leadership
+from cronce.client.leadership import Leadership
+from cronce.guard.pin_command import Pinned
 from cronce.stores.memory import MemoryStore
 from tests.support.clocks import ManualClock
 

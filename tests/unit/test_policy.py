@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.errors import InputInvalidError
-from cronce.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
 
 SECOND = timedelta(seconds=1)
 TICK = timedelta(milliseconds=1)

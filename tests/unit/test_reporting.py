@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cronce.client.reporting import report
 from cronce.protocol.requests import RefusalReason
-from cronce.reporting import report
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from cronce.aws.answers import NoAnswerError, ServiceError
+from cronce.aws.sigv4 import Credentials
 from cronce.stores.dynamo.signed_http import SignedHttp
-from cronce.stores.dynamo.sigv4 import Credentials
-from cronce.stores.dynamo.transport import NoAnswerError, ServiceError, choose_transport
+from cronce.stores.dynamo.store import choose_transport
 from tests.support.service import Reply, serving
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.stores.dynamo.sigv4 import Credentials, signed
+from cronce.aws.sigv4 import Credentials, signed
 
 AT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 KEYS = Credentials(access_key="AKIDEXAMPLE", secret_key="wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.policy import ConcurrencyPolicy
 from cronce.protocol.holding import Held
 from cronce.protocol.operations import Get, Sleep, StopTask, Swap
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import RefusalReason, Refused
 from cronce.protocol.slot import take_slot
-from cronce.protocol.states import Event, Reason, Status
-from cronce.values import replace
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import replace
 from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, T0, TICK, held, request, run, slot
 from tests.support.scripted import World
 

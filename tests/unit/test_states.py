@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cronce.protocol.states import TRANSITIONS, Event, Status, Trigger
+from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.states import Status, Trigger
 from tests.support.builders import run
 
 POSSIBLE = {

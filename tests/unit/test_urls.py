@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cronce.errors import InputInvalidError
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.sqlite import SqliteStore
 from cronce.stores.urls import open_store, region_of
+from cronce.vocabulary.errors import InputInvalidError
 
 MINUTE = timedelta(minutes=1)
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/runs"

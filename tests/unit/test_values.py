@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from cronce.values import field_names, replace, value_class
+from cronce.vocabulary.values import field_names, replace, value_class
 
 
 @value_class

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import NoReturn
 
-from cronce.cli import exit_codes
+from cronce.vocabulary import exit_codes
 
 
 def main() -> NoReturn:
@@ -19,11 +19,11 @@ def main() -> NoReturn:
         case ["exec" | "pin" | "clock" as name]:
             code = _supervise(name, arguments[1:])
         case ["health"]:
-            from cronce.cli.health_command import main as health  # noqa: PLC0415  # only what is used is loaded
+            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
 
             code = health(arguments[1:])
         case ["checkpoint"]:
-            from cronce.checkpoints import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
+            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
             code = checkpoint(arguments[1:])
         case _:
@@ -36,18 +36,18 @@ def main() -> NoReturn:
 
 def _supervise(name: str, arguments: list[str]) -> int:
     # First of all: until then PID 1 does not even hear SIGTERM (man 7 pid_namespaces).
-    from cronce.signals import SignalQueue  # noqa: PLC0415
+    from cronce.guard.signals import SignalQueue  # noqa: PLC0415
 
     signals = SignalQueue()
     if name == "exec":
-        from cronce.cli.exec_command import main as run_exec  # noqa: PLC0415
+        from cronce.cli.runtime.exec import main as run_exec  # noqa: PLC0415
 
         return run_exec(arguments, signals)
     if name == "pin":
-        from cronce.cli.pin_command import main as run_pin  # noqa: PLC0415
+        from cronce.cli.runtime.pin import main as run_pin  # noqa: PLC0415
 
         return run_pin(arguments, signals)
-    from cronce.cli.clock_command import main as run_clock  # noqa: PLC0415
+    from cronce.cli.runtime.clock import main as run_clock  # noqa: PLC0415
 
     return run_clock(arguments, signals)
 

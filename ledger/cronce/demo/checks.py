@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cronce.demo.mailboxes import customer_name
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
-from cronce.protocol.states import Status
+from cronce.vocabulary.states import Status
 
 CONTAINERS = 4
 

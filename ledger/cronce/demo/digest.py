@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from cronce import checkpoints
 from cronce.demo.mailboxes import customer_name, deliver
-from cronce.environment import CHECKPOINT_SOCKET, PERIOD, RESUME_FROM
+from cronce.guard import checkpoints
+from cronce.vocabulary.environment import CHECKPOINT_SOCKET, PERIOD, RESUME_FROM
 
 _SHORTEST_WAIT = 0.005
 

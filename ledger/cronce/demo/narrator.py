@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from cronce.cli.render import PlainConsole, is_wide, runs_table
-from cronce.cli.wording import visible_lines
+from cronce.cli.output.tables import PlainConsole, is_wide, runs_table
+from cronce.cli.output.wording import visible_lines
 from cronce.demo.checks import Check
 from cronce.protocol.records import RunRecord
 

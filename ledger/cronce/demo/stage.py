@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from cronce.cli import exit_codes
 from cronce.demo.narrator import Narrator, Silence, Storyteller
 from cronce.demo.processes import Crew
 from cronce.demo.story import DIGEST, Counted, Story, StoryStuckError
-from cronce.errors import InputInvalidError
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import InputInvalidError
 
 
 def play(*, customers: int, keep: str | None, as_document: bool, digest: Sequence[str] = DIGEST) -> int:

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from cronce.client.ledger import Ledger
 from cronce.demo import checks, logs
 from cronce.demo.checks import CONTAINERS, Check
 from cronce.demo.mailboxes import mails_by_customer, make_maildir, number_of_mails
 from cronce.demo.narrator import Narrator
 from cronce.demo.processes import Crew, Member
-from cronce.errors import CronceError
-from cronce.ledger import Ledger
-from cronce.payloads import decode_json
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.vocabulary.errors import CronceError
+from cronce.vocabulary.payloads import decode_json
 
 JOB = "daily-digest"
 FIRST_DAY, SECOND_DAY = "2026-11-29", "2026-11-30"

@@ -8,15 +8,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from cronce.policy import ConcurrencyPolicy, OnLost
 from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
 from cronce.protocol.records import KEPT_ATTEMPTS, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.slot import take_slot
-from cronce.protocol.states import TRANSITIONS, Event, Reason, Status
-from cronce.values import value_class
+from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import value_class
 
 
 def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:

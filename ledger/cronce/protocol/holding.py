@@ -11,11 +11,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeGuard
 
-from cronce.errors import LedgerUnavailableError
 from cronce.protocol.operations import Steps, read_clock, swap
 from cronce.protocol.records import RunRecord, SlotRecord, lease_end
-from cronce.protocol.states import Event, Reason, Status
-from cronce.values import replace, value_class
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import replace, value_class
 
 Change = Callable[[RunRecord, datetime], RunRecord]
 

@@ -9,8 +9,9 @@ from cronce.protocol.holding import free_slot
 from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, read_skew, swap
 from cronce.protocol.records import RunRecord, expiry
 from cronce.protocol.requests import MAX_CLOCK_SKEW, RETENTION, bearable_skew
-from cronce.protocol.states import TRANSITIONS, Event, Reason, Status, Trigger
-from cronce.values import value_class
+from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.states import Reason, Status, Trigger
+from cronce.vocabulary.values import value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 """Failures in which nobody can say how far the work got; `on_lost` decides what follows."""

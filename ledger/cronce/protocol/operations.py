@@ -3,7 +3,7 @@
 An operation of the ledger (claim, renew, finish, ...) is a generator that yields these and is
 sent the answers. So the same code is driven by a real store, by a fault injector and by a search
 over every interleaving. A question that cannot be answered is thrown in as
-`cronce.errors.LedgerUnavailableError`.
+`cronce.vocabulary.errors.LedgerUnavailableError`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
-from cronce.values import value_class
+from cronce.vocabulary.values import value_class
 
 
 @value_class

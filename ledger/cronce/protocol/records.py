@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from cronce.protocol.states import TRANSITIONS, Event, Status, Trigger
-from cronce.values import replace, value_class
+from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.values import replace, value_class
 
 SCHEMA = 1
 """The layout written into every row. A row with a higher number is left alone."""

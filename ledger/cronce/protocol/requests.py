@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from cronce.policy import Policy
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Trigger
-from cronce.values import value_class
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Trigger
+from cronce.vocabulary.values import value_class
 
 MAX_CLOCK_SKEW = timedelta(seconds=5)
 """How far two hosts' clocks may be apart: so long after its end a lease still counts."""

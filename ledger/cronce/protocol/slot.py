@@ -10,14 +10,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
-from cronce.policy import ConcurrencyPolicy
 from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
 from cronce.protocol.observing import mark_lost
 from cronce.protocol.operations import Steps, StopTask, get_run, get_slot, read_clock, sleep, swap
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
-from cronce.protocol.states import Event, Reason, Status
-from cronce.values import replace
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import replace
 
 _SLOWEST_POLL = timedelta(seconds=2)
 

@@ -9,7 +9,8 @@ fields to six; `_cron` holds the six as sets, read by `_fields` and `_days`; `_z
 clocks of a zone; `_ticks` has the two simple kinds; `_words` and `_notes` tell people about it.
 """
 
+from cronce.schedule._every import Every
 from cronce.schedule._schedule import MAX_LENGTH, Kind, Preview, Schedule, parse
 from cronce.schedule.errors import ScheduleInvalidError
 
-__all__ = ["MAX_LENGTH", "Kind", "Preview", "Schedule", "ScheduleInvalidError", "parse"]
+__all__ = ["MAX_LENGTH", "Every", "Kind", "Preview", "Schedule", "ScheduleInvalidError", "parse"]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import assert_never
 
-from cronce.errors import InputInvalidError
 from cronce.schedule._cron import parse_cron
 from cronce.schedule._notes import note_of
 from cronce.schedule._ticks import Once, Ticks, parse_at, parse_rate
@@ -17,6 +16,7 @@ from cronce.schedule._words import words_of
 from cronce.schedule._zoned import ZonedCron
 from cronce.schedule._zones import zone_of
 from cronce.schedule.errors import ScheduleInvalidError
+from cronce.vocabulary.errors import InputInvalidError
 
 MAX_LENGTH = 256
 """The longest expression (Scheduler API Reference, CreateSchedule, ScheduleExpression)."""

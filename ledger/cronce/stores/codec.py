@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cronce.errors import RecordUnreadableError
 from cronce.protocol.records import (
     RUN_PREFIX,
     SCHEMA,
@@ -22,8 +21,9 @@ from cronce.protocol.records import (
     SlotRecord,
     whole_milliseconds,
 )
-from cronce.protocol.states import Status, Trigger
-from cronce.values import field_names
+from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.values import field_names
 
 Item = dict[str, Any]
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from cronce.errors import LedgerUnavailableError, RecordUnreadableError
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
 from cronce.stores.codec import decode, encode
 from cronce.stores.store import Page
+from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (

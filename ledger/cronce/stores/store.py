@@ -7,7 +7,7 @@ from typing import Protocol
 
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import Record, RunRecord
-from cronce.values import value_class
+from cronce.vocabulary.values import value_class
 
 
 @value_class

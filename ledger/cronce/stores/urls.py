@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from cronce.errors import InputInvalidError
 from cronce.stores.store import Store
+from cronce.vocabulary.errors import InputInvalidError
 
 ALLOWED = "dynamodb://TABLE?region=REGION&endpoint=URL, or sqlite:///PATH (sqlite:////PATH from the root)"
 
@@ -51,7 +51,7 @@ def region_of(url: str) -> str | None:
 
 
 def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
-    from cronce.http import is_endpoint  # noqa: PLC0415  # only what is used is loaded
+    from cronce.aws.http import is_endpoint  # noqa: PLC0415  # only what is used is loaded
     from cronce.stores.dynamo import DynamoStore  # noqa: PLC0415  # same
 
     if not _TABLE.fullmatch(table):

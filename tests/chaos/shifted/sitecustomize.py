@@ -10,7 +10,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cronce.clock import SystemClock
+from cronce.client.time_source import SystemClock
 
 
 def _now(self: SystemClock) -> datetime:  # noqa: ARG001  # a method

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cronce.errors import InputInvalidError
 from cronce.schedule import ScheduleInvalidError, parse
+from cronce.vocabulary.errors import InputInvalidError
 from tests.support.reference_cron import minutes_of, reference_ticks
 
 ZONES = ["UTC", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Beirut", "Pacific/Apia", "Asia/Tehran"]

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cronce.errors import CronceError, InputInvalidError
 from cronce.schedule import Kind, Schedule, ScheduleInvalidError, parse
+from cronce.vocabulary.errors import CronceError, InputInvalidError
 
 NEW_YORK = "America/New_York"
 

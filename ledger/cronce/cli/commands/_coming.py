@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
+from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.commands._group import check_ticks_are_known, launcher_for
-from cronce.cli.ticks import is_expression, moment_of
-from cronce.cli.wording import visible
-from cronce.environment import LEDGER
-from cronce.errors import InputInvalidError, InputMissingError
-from cronce.schedule import Kind, Preview, Schedule, parse
-from cronce.ticker.every import Every
-from cronce.values import value_class
+from cronce.cli.output.wording import visible
+from cronce.schedule import Every, Kind, Preview, Schedule, parse
+from cronce.vocabulary.environment import LEDGER
+from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.values import value_class
 
 
 def show_next(
@@ -41,14 +40,14 @@ def show_next(
     start = table.start or (moment_of(since, table.timezone, what="--from") if since else datetime.now(UTC))
     ticks = [tick for tick in _preview(table.ticks, start, count) if table.end is None or tick.utc < table.end]
     if as_document:
-        from cronce.cli.documents import as_json, tick_document  # noqa: PLC0415
+        from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
 
         click.echo(as_json([tick_document(tick) for tick in ticks]))
         if table.remark:
             click.echo(f"cronce: {visible(what)}: {table.remark}", err=True)
         return
-    from cronce.cli.render import PlainConsole  # noqa: PLC0415  # rich
-    from cronce.cli.tick_tables import ticks_table  # noqa: PLC0415
+    from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
+    from cronce.cli.output.tick_tables import ticks_table  # noqa: PLC0415
 
     console = PlainConsole()
     console.say(f"{visible(table.name)}{table.ticks.describe()}")
@@ -120,7 +119,7 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
 
 
 def _of_clock(job: str, config: str) -> _Timetable:
-    from cronce.ticker.config import config_from_toml  # noqa: PLC0415  # only what is used is loaded
+    from cronce.clock.config import config_from_toml  # noqa: PLC0415  # only what is used is loaded
 
     try:
         text = Path(config).read_text("utf-8")

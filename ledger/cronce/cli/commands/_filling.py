@@ -8,30 +8,30 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cronce.cli import exit_codes
-from cronce.cli.advice import Commands
-from cronce.cli.backfilling import Backfill, Gap, plan
+from cronce.cli.actions.fill import Backfill, Gap, plan
+from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.may_start import Refuse, Start
+from cronce.cli.actions.start import Starter
+from cronce.cli.actions.ticks import moment_of, ticks_between
 from cronce.cli.commands._group import (
     check_ticks_are_known,
     launcher_for,
     opened,
 )
 from cronce.cli.commands._progress import Teller, print_document
-from cronce.cli.following import StartedAttempt
-from cronce.cli.starter import Starter
-from cronce.cli.starting import Refuse, Start
-from cronce.cli.ticks import moment_of, ticks_between
-from cronce.errors import CronceError, InputInvalidError
-from cronce.ledger import Ledger
-from cronce.names import period_of, scheduled_time_of
-from cronce.policy import ConcurrencyPolicy
+from cronce.cli.output.advice import Commands
+from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Status, Trigger
 from cronce.schedule import Schedule
-from cronce.values import replace
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import CronceError, InputInvalidError
+from cronce.vocabulary.names import period_of, scheduled_time_of
+from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
-    from cronce.launch import JobDefinition
+    from cronce.ecs import JobDefinition
 
 PAUSE = 2.0
 """Seconds between two looks; a look costs the ledger one read for each run that is at work."""

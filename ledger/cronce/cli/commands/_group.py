@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cronce.cli import exit_codes
-from cronce.cli.advice import Commands
-from cronce.cli.wording import visible
-from cronce.environment import LEDGER, SCHEDULE_GROUP, TaskSettings
-from cronce.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
-from cronce.ledger import Ledger
+from cronce.cli.output.advice import Commands
+from cronce.cli.output.wording import visible
+from cronce.client.ledger import Ledger
+from cronce.client.settings import TaskSettings
 from cronce.stores.urls import region_of
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
+from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
 
 if TYPE_CHECKING:
-    from cronce.launch import JobDefinition, Launcher
+    from cronce.ecs import JobDefinition, Launcher
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _code_of(error: CronceError) -> int:
-    from cronce.launch.errors import LaunchRefusedError, LaunchUnavailableError  # noqa: PLC0415  # loaded by who raised it
+    from cronce.aws.errors import LaunchRefusedError, LaunchUnavailableError  # noqa: PLC0415  # loaded by who raised it
 
     away = isinstance(error, LedgerUnavailableError | LaunchRefusedError | LaunchUnavailableError)
     return exit_codes.UNAVAILABLE if away else exit_codes.PROBLEM
@@ -146,7 +147,7 @@ def launcher_for(url: str | None, group: str | None) -> Launcher:
     Raises:
         InputMissingError: There is no telling which schedule group.
     """
-    from cronce.launch import Launcher, schedule_group_of  # noqa: PLC0415  # only what is used is loaded
+    from cronce.ecs import Launcher, schedule_group_of  # noqa: PLC0415  # only what is used is loaded
 
     if not group and not is_in_dynamodb(url):
         raise InputMissingError(

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.advice import advise, deserves_a_look, may_be_run_again
 from cronce.cli.commands._group import commands_for, complain, json_option, ledger_option, opened
-from cronce.cli.wording import visible
-from cronce.errors import InputInvalidError, RecordUnreadableError
-from cronce.ledger import Ledger
+from cronce.cli.output.advice import advise, deserves_a_look, may_be_run_again
+from cronce.cli.output.wording import visible
+from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Status
+from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
+from cronce.vocabulary.states import Status
 
 _MOST_A_PAGE = 1000
 
@@ -62,12 +62,12 @@ def runs(
     with opened(url) as ledger:
         found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
     if as_document:
-        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
         document = {"job": job, "runs": [run_document(run) for run in found], "before": following}
         click.echo(as_json(document))
         return
-    from cronce.cli.render import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
+    from cronce.cli.output.tables import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
 
     console, now = PlainConsole(), datetime.now(UTC)
     if found:
@@ -135,11 +135,11 @@ def show(ctx: click.Context, *, job: str, period: str, as_document: bool, url: s
         hint = f"'cronce runs {visible(job)}' lists those there are."
         return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
     if as_document:
-        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
         click.echo(as_json(run_document(run)))
         return 0
-    from cronce.cli.render import PlainConsole, run_page  # noqa: PLC0415  # rich
+    from cronce.cli.output.tables import PlainConsole, run_page  # noqa: PLC0415  # rich
 
     now = datetime.now(UTC)
     advice = advise(run, now, commands_for(ctx, run.job, run.period))

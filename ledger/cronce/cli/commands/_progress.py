@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cronce.cli.backfilling import Backfill, Gap, Result
-from cronce.cli.following import StartedAttempt
-from cronce.cli.starting import Standing
-from cronce.cli.ticks import local_of
-from cronce.cli.wording import short_owner, visible
-from cronce.names import period_of
+from cronce.cli.actions.fill import Backfill, Gap, Result
+from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.may_start import Standing
+from cronce.cli.actions.ticks import local_of
+from cronce.cli.output.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
 from cronce.schedule import Schedule
+from cronce.vocabulary.names import period_of
 
 if TYPE_CHECKING:
-    from cronce.cli.bar import BackfillBar
+    from cronce.cli.output.bar import BackfillBar
 
 
 class Teller:
     """Tells a person what there is to do and what happens: a bar on a terminal, plain lines elsewhere."""
 
     def __init__(self, schedule: Schedule, gaps: Sequence[Gap], *, on_stderr: bool) -> None:
-        from cronce.cli.render import PlainConsole  # noqa: PLC0415  # rich
+        from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
 
         self._console = PlainConsole(sys.stderr if on_stderr else None)
         self._schedule, self._gaps = schedule, gaps
@@ -37,7 +37,7 @@ class Teller:
 
     def show_plan(self, job: str, span: tuple[datetime, datetime], again: str, *, left_out: bool) -> None:
         """What stands, and what would be started."""
-        from cronce.cli.tick_tables import gaps_table  # noqa: PLC0415  # rich
+        from cronce.cli.output.tick_tables import gaps_table  # noqa: PLC0415  # rich
 
         say = self._console.say
         since, until = (local_of(at, self._schedule.timezone) for at in span)
@@ -56,7 +56,7 @@ class Teller:
     @contextmanager
     def at_work(self, filling: Backfill) -> Iterator[None]:
         """While the block lasts, a terminal shows how far it is."""
-        from cronce.cli.bar import BackfillBar  # noqa: PLC0415  # rich
+        from cronce.cli.output.bar import BackfillBar  # noqa: PLC0415  # rich
 
         self._filling = filling
         self._console.say(_counted(self._gaps))
@@ -145,7 +145,7 @@ def print_document(
     schedule: Schedule,
     filling: Backfill | None,
 ) -> None:
-    from cronce.cli.documents import as_json  # noqa: PLC0415
+    from cronce.cli.output.documents import as_json  # noqa: PLC0415
 
     ticks = [
         {

@@ -10,22 +10,22 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli import exit_codes
-from cronce.cli.advice import Commands
+from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.may_start import Refuse, Start
+from cronce.cli.actions.start import Starter
+from cronce.cli.actions.ticks import check_is_due
 from cronce.cli.commands._group import (
     complain,
     launcher_for,
     opened,
 )
-from cronce.cli.following import StartedAttempt
-from cronce.cli.starter import Starter
-from cronce.cli.starting import Refuse, Start
-from cronce.cli.ticks import check_is_due
-from cronce.cli.wording import short_owner, visible
-from cronce.names import checked_period
+from cronce.cli.output.advice import Commands
+from cronce.cli.output.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Trigger
-from cronce.values import replace
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.names import checked_period
+from cronce.vocabulary.states import Trigger
+from cronce.vocabulary.values import replace
 
 PAUSE = 2.0
 """Seconds between two looks at a run; a look costs the ledger one read."""
@@ -90,7 +90,7 @@ class _Report:
     """Tells what happens: to a person, or as one document at the end."""
 
     def __init__(self, job: str, period: str, *, as_document: bool) -> None:
-        from cronce.cli.render import PlainConsole  # noqa: PLC0415  # rich
+        from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
 
         self._console = PlainConsole(sys.stderr if as_document else None)
         self._document: dict[str, object] | None = {"job": job, "period": period} if as_document else None
@@ -144,6 +144,6 @@ class _Report:
     def _print_document(self, *, run: RunRecord | None, **fields: object) -> None:
         if self._document is None:
             return
-        from cronce.cli.documents import as_json, run_document  # noqa: PLC0415
+        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
         click.echo(as_json(self._document | fields | {"run": run and run_document(run)}))

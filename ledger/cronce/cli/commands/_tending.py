@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from cronce.cli.advice import Commands
 from cronce.cli.commands._group import commands_for, complain, ledger_option, opened, operator
-from cronce.cli.wording import visible
+from cronce.cli.output.advice import Commands
+from cronce.cli.output.wording import visible
 from cronce.protocol.observing import NotReleased
 from cronce.protocol.records import RunRecord
-from cronce.protocol.states import Status
+from cronce.vocabulary.states import Status
 
 
 @click.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cronce.stores.codec import Item
-from cronce.values import value_class
+from cronce.vocabulary.values import value_class
 
 if TYPE_CHECKING:
     from cronce.protocol.records import Record

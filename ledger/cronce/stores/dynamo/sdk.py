@@ -12,8 +12,8 @@ from botocore import exceptions
 from botocore.config import Config
 from botocore.parsers import ResponseParserError
 
-from cronce.errors import InputInvalidError
-from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
+from cronce.aws.answers import Answer, NoAnswerError, ServiceError
+from cronce.vocabulary.errors import InputInvalidError
 
 _PASSING = (
     exceptions.ConnectionError,

@@ -12,10 +12,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cronce.http import HttpConnection, Response, connect, is_endpoint, parse_date, parse_url
-from cronce.stores.dynamo.credentials import CredentialsSource, plain_source
-from cronce.stores.dynamo.sigv4 import signed
-from cronce.stores.dynamo.transport import Answer, NoAnswerError, ServiceError
+from cronce.aws.answers import Answer, NoAnswerError, ServiceError
+from cronce.aws.credentials import CredentialsSource, plain_source
+from cronce.aws.http import HttpConnection, Response, connect, is_endpoint, parse_date, parse_url
+from cronce.aws.sigv4 import signed
 
 _NOT_PLAIN = (
     "AWS_PROFILE",
@@ -139,7 +139,7 @@ class SignedHttp:
         seconds = self._call_timeout.total_seconds()
         host, port = self._url.host, self._url.port
         if self._url.scheme == "https":
-            from cronce.stores.dynamo.tls import connect_tls  # noqa: PLC0415  # loads OpenSSL
+            from cronce.aws.tls import connect_tls  # noqa: PLC0415  # loads OpenSSL
 
             connection: socket.socket = connect_tls(host, port, timeout=seconds / 3)
         else:

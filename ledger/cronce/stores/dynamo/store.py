@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from cronce.errors import InputInvalidError, LedgerUnavailableError
+from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
 from cronce.stores.codec import decode, encode
 from cronce.stores.dynamo.attributes import condition, from_attributes, to_attributes
-from cronce.stores.dynamo.transport import NoAnswerError, ServiceError, Transport, choose_transport
+from cronce.stores.dynamo.transport import Transport
 from cronce.stores.store import Page
+from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 
 _TRANSIENT_CODES = frozenset(
     {
@@ -204,3 +206,21 @@ class DynamoStore:
                     region=self._region, endpoint=self._endpoint, call_timeout=self._call_timeout
                 )
             return self._transport
+
+
+def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: timedelta) -> Transport:
+    """The lean way where the environment is plain enough for it, else botocore.
+
+    Raises:
+        InputInvalidError: Nothing says which Region.
+        NoAnswerError: Credentials cannot be had.
+    """
+    from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
+
+    region = region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    lean = SignedHttp.for_environment(os.environ, region=region, endpoint=endpoint, call_timeout=call_timeout)
+    if lean is not None:
+        return lean
+    from cronce.stores.dynamo.sdk import Sdk  # noqa: PLC0415  # heavy
+
+    return Sdk.connect(region=region, endpoint=endpoint, call_timeout=call_timeout)

@@ -1,0 +1,1 @@
+"""How AWS is asked: HTTP, signatures, credentials, certificates, this task, and botocore clients."""

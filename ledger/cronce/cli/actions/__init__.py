@@ -1,0 +1,1 @@
+"""What the commands for people do, without a terminal."""

@@ -1,0 +1,115 @@
+"""Starts tasks for a person: asks the ledger whether a run may start, then ECS to start it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.may_start import Refuse, Start, may_start
+from cronce.cli.output.advice import Commands
+from cronce.client.ledger import Ledger
+from cronce.protocol.records import RunRecord
+from cronce.vocabulary.environment import ACTOR, FORCE, NOTE
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import scheduled_time_of
+from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.states import Trigger
+from cronce.vocabulary.values import replace
+
+if TYPE_CHECKING:
+    from cronce.ecs import JobDefinition, Launcher
+
+_LONGEST_REASON = 1000
+"""Characters of a reason or a name: it travels in the task's overrides, of which ECS takes 8,192."""
+
+
+class Starter:
+    """Starts runs of one job, each through the job's own schedule target."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        launcher: Launcher,
+        definition: JobDefinition,
+        commands: Commands,
+        *,
+        trigger: Trigger,
+        actor: str,
+        reason: str | None = None,
+        force: bool = False,
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            ledger: The runs.
+            launcher: What starts tasks.
+            definition: The job, as its schedule says it.
+            commands: The lines to type about its runs; their period does not matter.
+            trigger: MANUAL or BACKFILL.
+            actor: The person; recorded.
+            reason: Why; recorded.
+            force: True to repeat successes and to take over held runs.
+
+        Raises:
+            InputInvalidError: The reason or the name is too long.
+        """
+        for what, text in (("--reason", reason), ("--actor", actor)):
+            if text is not None and (len(text) > _LONGEST_REASON or not text.strip() or not text.isprintable()):
+                raise InputInvalidError(what, text, f"1 to {_LONGEST_REASON} characters on one line")
+        self.ledger, self.definition = ledger, definition
+        self._launcher, self._commands = launcher, commands
+        self._trigger, self._actor, self._reason, self._force = trigger, actor, reason, force
+
+    def may_start(self, period: str) -> tuple[RunRecord | None, Start | Refuse]:
+        """The run as it stands, and whether its task would be let in now."""
+        job, policy = self.definition.job, self.definition.policy
+        run = self.ledger.run(job, period)
+        free = policy.concurrency_policy is ConcurrencyPolicy.ALLOW
+        verdict = may_start(
+            run,
+            None if free else self.ledger.holder(job),
+            policy=policy,
+            scheduled_at=_scheduled_at(run, period),
+            force=self._force,
+            now=datetime.now(UTC),
+            commands=replace(self._commands, period=period),
+        )
+        return run, verdict
+
+    def start(self, period: str, run: RunRecord | None, start: Start) -> StartedAttempt | str:
+        """Start its task; the reason if ECS did not.
+
+        Raises:
+            LaunchUnavailableError: ECS did not answer. The same start again begins no second task.
+        """
+        from cronce.ecs import NotLaunched  # noqa: PLC0415  # only what is used is loaded
+
+        given = {ACTOR: self._actor} | ({FORCE if start.forced else NOTE: self._reason} if self._reason else {})
+        launched = self._launcher.run(
+            self.definition,
+            period,
+            scheduled_at=_scheduled_at(run, period),
+            trigger=self._trigger,
+            attempt=start.attempt,
+            environment=given,
+        )
+        if isinstance(launched, NotLaunched):
+            return launched.reason
+        return self.attempt(period, run, start.attempt, launched.task_arn)
+
+    def attempt(self, period: str, run: RunRecord | None, attempt: int, task: str | None = None) -> StartedAttempt:
+        """What follows that attempt; without a task it is one that somebody else began."""
+        return StartedAttempt(
+            self.ledger,
+            self._launcher,
+            job=self.definition.job,
+            period=period,
+            attempt=attempt,
+            before=run,
+            task=task,
+        )
+
+
+def _scheduled_at(run: RunRecord | None, period: str) -> datetime | None:
+    return (run.scheduled_at if run else None) or scheduled_time_of(period)

@@ -1,0 +1,99 @@
+"""Ticks as people ask for them, pure: what is an expression, what moment a text means, which ticks lie between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from itertools import islice
+
+from cronce.schedule import Schedule
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import period_of, scheduled_time_of
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
+
+_ALLOWED = "a day such as 2026-11-29, or a time such as 2026-11-29T06:00:00Z; without a zone it is read in {zone}"
+
+
+def is_expression(text: str) -> bool:
+    """True for what can only be a schedule: it has brackets or spaces, or is a macro such as `@daily`."""
+    stripped = text.strip()
+    return "(" in stripped or len(stripped.split()) > 1 or stripped.startswith("@")
+
+
+def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> datetime:
+    """The moment in UTC that a person means.
+
+    Args:
+        text: ISO 8601. With a zone or `Z` it is that moment; without, it is read on the clocks of
+            `timezone`, as the schedule is. A day is its first moment.
+        timezone: IANA name of the schedule's zone, for which there is data.
+        what: The option's name, for the error.
+        end: True if a day means its last moment.
+
+    Raises:
+        InputInvalidError: It is neither a day nor a time.
+    """
+    zone = _zone_of(timezone)
+    allowed = _ALLOWED.format(zone=timezone)
+    try:
+        if _DAY.fullmatch(text):
+            day = datetime.combine(datetime.fromisoformat(text), time.max if end else time.min, tzinfo=zone)
+            return day.replace(fold=int(end)).astimezone(UTC)
+        if not _TIME.fullmatch(text):
+            raise InputInvalidError(what, text, allowed)
+        at = datetime.fromisoformat(text.upper())
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InputInvalidError(what, text, allowed) from None
+
+
+def ticks_between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
+    """The ticks from `start` to `end`, both included: as a person means "from Monday to Friday"."""
+    return schedule.between(start, end + timedelta(microseconds=1))
+
+
+def check_is_due(schedule: Schedule, period: str, *, now: datetime) -> None:
+    """Return if the period is a tick that was due.
+
+    Any other period is another run: work that was done for `2026-11-29T05:00:00Z` would be done again
+    for `2026-11-29`.
+
+    Raises:
+        InputInvalidError: It is no tick, or a coming one; the error has those that may be meant.
+    """
+    at = scheduled_time_of(period)
+    if at is not None and next(ticks_between(schedule, at, at), None) is not None:
+        if at > now:
+            allowed = "a period that was due; it would be refused as done when its time comes (--unscheduled if so)"
+            raise InputInvalidError("PERIOD", period, allowed)
+        return
+    near = ", ".join(period_of(tick) for tick in _meant(schedule, period, at or now))
+    allowed = f"a tick of the schedule ({schedule.describe()}){', such as ' + near if near else ''}"
+    raise InputInvalidError("PERIOD", period, f"{allowed}; or --unscheduled")
+
+
+def _meant(schedule: Schedule, period: str, at: datetime) -> list[datetime]:
+    """The ticks that somebody who wrote that period may mean."""
+    if _DAY.fullmatch(period):
+        with suppress(InputInvalidError):
+            ends = (moment_of(period, schedule.timezone, what="", end=end) for end in (False, True))
+            return list(islice(ticks_between(schedule, *ends), 3))
+    around = (schedule.previous(at), schedule.next(at) if scheduled_time_of(period) else None)
+    return [tick for tick in around if tick is not None]
+
+
+def _zone_of(timezone: str) -> tzinfo:
+    if timezone == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  # the schedule has found its data
+
+    return ZoneInfo(timezone)
+
+
+def local_of(at: datetime, timezone: str) -> datetime:
+    """The moment on the clocks of the zone."""
+    return at.astimezone(_zone_of(timezone))

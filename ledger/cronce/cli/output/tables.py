@@ -1,0 +1,246 @@
+"""Runs for people, on rich: tables and pages that fit 80 columns.
+
+Whatever comes from the ledger becomes a `Text` of `visible` characters: neither escape sequences
+nor rich's own markup in a name or an error are ever acted on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cronce.cli.output.advice import Advice
+from cronce.cli.output.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
+from cronce.protocol.records import PastAttempt, RunRecord
+from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.states import Reason, Status
+
+STATUS_STYLES = {
+    Status.RUNNING: "cyan",
+    Status.SUCCEEDED: "green",
+    Status.FAILED: "red",
+    Status.SKIPPED: "yellow",
+    Status.MISSED: "magenta",
+}
+
+_WIDE = 110
+"""From so many columns on there is room for owners and whole times."""
+
+_PIPED_WIDTH = 200
+_MOST_SHOWN_BYTES = 2000
+_LABEL_WIDTH = 12
+
+
+class PlainConsole(Console):
+    """A console that prints what it is given: no markup, no emoji codes, no highlighting.
+
+    Colour only on a terminal and without `NO_COLOR`; into a pipe lines are wide, so that nothing
+    is cut that somebody greps for.
+    """
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        file = file or sys.stdout
+        terminal = file.isatty()
+        colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        super().__init__(
+            file=file,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            color_system="auto" if colour else None,
+            no_color=not colour,
+            force_terminal=terminal,
+            width=None if terminal or os.environ.get("COLUMNS") else _PIPED_WIDTH,
+        )
+
+    def say(self, text: str) -> None:
+        """A line as it is; what a bar or a spinner shows stays below it."""
+        self.print(Text(text), soft_wrap=True)
+
+    def print_command(self, command: str) -> None:
+        """A line to copy: on one line, however long it is."""
+        self.print(Text("  " + visible(command), style="bold"), soft_wrap=True)
+
+    def print_advice(self, advice: Advice) -> None:
+        """What to do next, each step with its command below it."""
+        for step in advice.steps:
+            self.print(Text(visible(step.text)))
+            if step.command is not None:
+                self.print_command(step.command)
+
+    def on_broken_pipe(self) -> None:
+        """Leave the error to the command's end; rich would leave the process here."""
+        raise BrokenPipeError
+
+
+def runs_table(runs: Iterable[RunRecord], *, now: datetime, wide: bool = False) -> Table:
+    """One line a run."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("PERIOD", overflow="fold", min_width=10, max_width=40)
+    table.add_column("STATUS", no_wrap=True)
+    table.add_column("TRY", justify="right", no_wrap=True)
+    table.add_column("STARTED", no_wrap=True)
+    table.add_column("TOOK", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("OWNER", overflow="fold", max_width=30)
+    table.add_column("NOTE", overflow="fold")
+    for run in runs:
+        started = "-"
+        if _did_start(run) and run.claimed_at:
+            started = moment(run.claimed_at, now=now) if wide else age(run.claimed_at, now=now)
+        table.add_row(
+            Text(visible(run.period)),
+            _status(run.status),
+            Text(str(run.attempt) if run.attempt else "-"),
+            Text(started),
+            Text(_took(run, now)),
+            *([Text(short_owner(run.owner) if run.attempt else "-")] if wide else []),
+            Text(_note(run, now, with_owner=not wide)),
+        )
+    return table
+
+
+def run_page(
+    run: RunRecord, advice: Advice, *, now: datetime, blocker: RunRecord | None = None
+) -> Sequence[RenderableType]:
+    """Everything about one run; print each part on its own.
+
+    Args:
+        run: The run.
+        advice: What its state means.
+        now: Aware.
+        blocker: The run that was in its way, as it stands now.
+    """
+    title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run.status))
+    parts: list[RenderableType] = [title, Text(visible(advice.meaning)), Text(), _facts(run, now, blocker)]
+    if run.attempts:
+        parts += [Text(), Text("Earlier attempts", style="bold"), _past_attempts(run.attempts, now)]
+    return parts
+
+
+def _facts(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True, min_width=_LABEL_WIDTH)
+    grid.add_column(overflow="fold")
+    for label, value in _labelled(run, now, blocker):
+        if value:
+            grid.add_row(label, Text(value))
+    return grid
+
+
+def _labelled(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Iterable[tuple[str, str | None]]:
+    def when(at: datetime | None) -> str | None:
+        return None if at is None else moment(at, now=now)
+
+    def given(text: str | None) -> str | None:
+        return None if text is None else visible(text)
+
+    yield "attempt", f"{run.attempt}, trigger {run.trigger}, counted failures {run.failures}"
+    yield "owner", visible(run.owner)
+    yield "scheduled", when(run.scheduled_at)
+    yield ("started" if _did_start(run) else "asked"), when(run.claimed_at)
+    yield "heartbeat", when(run.heartbeat_at) if run.status is Status.RUNNING else None
+    yield "lease", _lease(run, now)
+    yield "finished", when(run.finished_at)
+    yield "took", _took(run, now) if _did_start(run) and run.finished_at else None
+    yield "reason", given(run.reason)
+    yield "blocked by", _blocked_by(run, blocker, now)
+    yield "exit code", None if run.exit_code is None else str(run.exit_code)
+    yield "error", None if run.error is None else visible_lines(run.error)
+    yield "stop asked", given(run.cancel_requested)
+    yield "by", given(run.actor)
+    yield "note", given(run.note)
+    yield "checkpoint", _payload(run.checkpoint)
+    yield "result", _payload(run.result)
+    yield "result is", given(run.result_flag)
+
+
+def _lease(run: RunRecord, now: datetime) -> str | None:
+    if run.status is not Status.RUNNING:
+        return None
+    if run.lease_until is None:
+        return "none"
+    left = run.lease_until - now
+    return f"{length(left)} left" if left > timedelta(0) else f"over since {moment(run.lease_until, now=now)}"
+
+
+def _blocked_by(run: RunRecord, blocker: RunRecord | None, now: datetime) -> str | None:
+    if run.blocked_by is None:
+        return None
+    name = visible(run.blocked_by)
+    if blocker is None:
+        return name
+    since = f" ({age(blocker.finished_at, now=now)})" if blocker.finished_at else ""
+    return f"{name}, now {blocker.status}{since}, owner {visible(blocker.owner)}"
+
+
+def _payload(text: str | None) -> str | None:
+    if text is None:
+        return None
+    cut = shortened(text, _MOST_SHOWN_BYTES)
+    return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json has all)")
+
+
+def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("TRY", justify="right", no_wrap=True)
+    table.add_column("ENDED AS", no_wrap=True)
+    table.add_column("STARTED", no_wrap=True)
+    table.add_column("TOOK", justify="right", no_wrap=True)
+    table.add_column("OWNER", overflow="fold")
+    table.add_column("WHY", overflow="fold")
+    for past in attempts:
+        took = length(past.finished_at - past.claimed_at) if past.finished_at and past.claimed_at else "-"
+        why = why_ended(past.reason, past.exit_code, past.error)
+        table.add_row(
+            str(past.attempt),
+            _status(past.status),
+            Text(age(past.claimed_at, now=now) if past.claimed_at else "-"),
+            Text(took),
+            Text(short_owner(past.owner)),
+            Text(why or (visible(past.note) if past.note else "")),
+        )
+    return table
+
+
+def is_wide(console: Console) -> bool:
+    """True if there is room for owners and whole times."""
+    return console.width >= _WIDE
+
+
+def _status(status: Status) -> Text:
+    return Text(status, style=STATUS_STYLES[status])
+
+
+def _did_start(run: RunRecord) -> bool:
+    """False for a run that was only asked for: its work never began."""
+    return run.attempt > 0 and run.status not in (Status.SKIPPED, Status.MISSED)
+
+
+def _took(run: RunRecord, now: datetime) -> str:
+    if not _did_start(run) or run.claimed_at is None:
+        return "-"
+    return length((run.finished_at or now) - run.claimed_at)
+
+
+def _note(run: RunRecord, now: datetime, *, with_owner: bool) -> str:
+    match run.status:
+        case Status.RUNNING if run.lease_until is None:
+            return "HELD: no lease"
+        case Status.RUNNING if run.lease_until is not None and now > run.lease_until:
+            return f"lease over {age(run.lease_until, now=now)}"
+        case Status.RUNNING:
+            return f"by {short_owner(run.owner)}" if with_owner else ""
+        case Status.SKIPPED if run.reason == Reason.OVERLAP and run.blocked_by:
+            return f"overlap with {visible(run.blocked_by)}"
+        case Status.FAILED if run.reason == Reason.RELEASED and run.actor:
+            return f"released by {visible(run.actor)}"
+    return why_ended(run.reason, run.exit_code, run.error)

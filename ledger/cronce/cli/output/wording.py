@@ -1,0 +1,97 @@
+"""Values as a person reads them, pure: text from outside, moments, ages, durations."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, tzinfo
+
+from cronce.vocabulary.states import Reason
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3600, 86_400
+_TEN_SECONDS, _TWO_DAYS = 10, 2 * _DAY
+_LONGEST_CELL = 100
+
+
+def visible(text: str) -> str:
+    r"""The text on one line, without anything that a terminal would act on.
+
+    Names and error texts come from anybody who may write the table: an escape sequence, a line
+    break or a change of the writing direction shows as `\x1b`, `\n`, `\u202e`.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """As `visible`, but line breaks stay: for an error's text, shown on its own."""
+    return "\n".join(visible(line.expandtabs(4)) for line in text.splitlines())
+
+
+def one_line(text: str) -> str:
+    """The beginning of the first line with something on it, as `visible`, for a cell of a table."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    first = visible(lines[0])
+    return first if len(lines) == 1 and len(first) <= _LONGEST_CELL else f"{first[:_LONGEST_CELL]} ..."
+
+
+def moment(at: datetime, *, now: datetime, zone: tzinfo | None = None) -> str:
+    """`2026-11-29 06:00:03 UTC (3m ago)`.
+
+    Args:
+        at: Aware.
+        now: Aware.
+        zone: The zone to show; None for this host's. Its name always stands beside the time.
+    """
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S %Z} ({age(at, now=now)})"
+
+
+def age(at: datetime, *, now: datetime) -> str:
+    """`3m ago`, `in 12s`, `now`: the largest whole unit that fits."""
+    seconds = (now - at).total_seconds()
+    size = abs(seconds)
+    if size < _SECOND:
+        return "now"
+    if size < _MINUTE:
+        text = f"{size:.0f}s" if size < _MINUTE - 0.5 else "1m"
+    elif size < _HOUR:
+        text = f"{size // _MINUTE:.0f}m"
+    elif size < _TWO_DAYS:
+        text = f"{size // _HOUR:.0f}h"
+    else:
+        text = f"{size // _DAY:.0f}d"
+    return f"{text} ago" if seconds > 0 else f"in {text}"
+
+
+def length(duration: timedelta) -> str:
+    """`0.4s`, `12s`, `1m 20s`, `2h 5m`, `3d 4h`: two units at most."""
+    seconds = duration.total_seconds()
+    if seconds < _TEN_SECONDS:
+        return f"{max(seconds, 0):.1f}s"
+    whole = round(seconds)
+    parts = [
+        (whole // _DAY, "d"),
+        (whole % _DAY // _HOUR, "h"),
+        (whole % _HOUR // _MINUTE, "m"),
+        (whole % _MINUTE, "s"),
+    ]
+    first = next(i for i, (number, _) in enumerate(parts) if number)
+    return " ".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number)
+
+
+def short_owner(owner: str) -> str:
+    """An owner that fits a column: of an ECS task's ARN only the beginning of its id."""
+    if owner.startswith("arn:") and ":task/" in owner:
+        return "task " + visible(owner.rpartition("/")[2][:12])
+    return visible(owner)
+
+
+def why_ended(reason: str | None, exit_code: int | None, error: str | None) -> str:
+    """`exit code 3, the mail server said no`: why an attempt ended, as `visible`; empty where nobody said."""
+    match reason, exit_code:
+        case Reason.EXIT_CODE, int():
+            first = f"exit code {exit_code}"
+        case str(), int():
+            first = f"{visible(reason)} (exit code {exit_code})"
+        case _:
+            first = visible(reason or "")
+    return ", ".join(part for part in (first, one_line(error or "")) if part)

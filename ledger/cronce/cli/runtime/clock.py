@@ -1,0 +1,190 @@
+"""`cronce clock`: dispatch the ticks of some jobs, in one process of many."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cronce.cli.runtime.options import CommandLine
+from cronce.client.leadership import Leadership
+from cronce.client.ledger import Ledger
+from cronce.client.settings import TaskSettings
+from cronce.clock.config import SEPARATOR, ClockJob, TaskTarget, config_from_json, config_from_toml
+from cronce.clock.service import ClockService, in_a_thread
+from cronce.clock.targets import Targets
+from cronce.guard.health import HealthServer
+from cronce.guard.signals import SignalQueue
+from cronce.schedule import Preview, Schedule
+from cronce.stores.urls import region_of
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.durations import format_duration, parse_duration
+from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, SCHEDULE_GROUP
+from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.names import period_of
+from cronce.vocabulary.policy import Policy
+
+_EXAMPLE = """\
+example:
+  cronce clock --config clock.toml --check
+  cronce clock --config clock.toml --ledger sqlite:///runs.db --job clock
+
+clock.toml:
+  [jobs.daily-digest]
+  schedule = "0 6 * * *"
+  timezone = "Europe/Berlin"
+  target = { command = ["./enqueue-digest", "--day", "{period}"] }
+
+Start it as often as you like: one process leads, the others stand by and go on about a second after it was
+stopped. What became due in between is caught up. docs/clock.md has every setting.
+In a task of PinnedScheduler no option is needed: the environment has CRONCE_CLOCK, CRONCE_LEDGER, CRONCE_JOB
+and CRONCE_POLICY.
+
+exit codes: 0 asked to stop; 64 bad usage or configuration. Durations are seconds or 90s, 5m, 2h.
+"""
+
+_TICKS_SHOWN = 3
+_LONGEST_WAIT = 60.0
+_TO_BREAK_OFF = 2.0
+
+
+def main(arguments: list[str], signals: SignalQueue) -> int:
+    """Check the configuration, or run the clock; the exit code."""
+    options = _parser().parse_args(arguments)
+
+    try:
+        jobs = _jobs(options.config)
+        if options.check:
+            _show(jobs, datetime.now(UTC))
+            return 0
+        return _run(jobs, options, signals)
+    except (InputInvalidError, InputMissingError) as error:
+        sys.stderr.write(f"cronce clock: {error}\n")
+        return exit_codes.USAGE
+
+
+def _parser() -> CommandLine:
+    parser = CommandLine(
+        "cronce clock",
+        usage="[options]",
+        description="Dispatch the ticks of scheduled jobs, each once, to queues, tasks, functions, buses or commands.",
+        epilog=_EXAMPLE,
+    )
+    parser.add_argument("--config", metavar="FILE", help="the jobs, as TOML [CRONCE_CLOCK has them as JSON]")
+    parser.add_argument("--check", action="store_true", help="show what the configuration means, and end")
+    parser.add_argument("--job", metavar="NAME", help="name of the clock [CRONCE_JOB]")
+    parser.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    parser.add_argument("--schedule-group", metavar="G", help="where the jobs of task targets are defined")
+    parser.add_argument("--lease", metavar="D", help="how long the lead outlives a dead process (default 60s)")
+    parser.add_argument("--poll", metavar="D", default="1s", help="how often a standby looks (default 1s)")
+    parser.add_argument(
+        "--grace", metavar="D", default="20s", help="for dispatches at work on SIGTERM (default 20s; ECS kills at 30s)"
+    )
+    return parser
+
+
+def _jobs(file: str | None) -> tuple[ClockJob, ...]:
+    if file is not None:
+        try:
+            text = Path(file).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise InputInvalidError("--config", file, f"a TOML file that can be read ({why})") from None
+        return config_from_toml(text, what=file)
+    if text := os.environ.get(CLOCK, ""):
+        return config_from_json(text, what=CLOCK)
+    raise InputMissingError("the configuration", f"give --config FILE, or set {CLOCK}; see docs/clock.md")
+
+
+def _show(jobs: Sequence[ClockJob], now: datetime) -> None:
+    for job in jobs:
+        _print(f"{job.name}: {job.timetable.describe()}; {job.target}")
+        _print(
+            f"  starting_deadline {format_duration(job.starting_deadline)}, catch_up {job.catch_up},"
+            f" timeout {format_duration(job.timeout)}, backoff_limit {job.backoff_limit}"
+        )
+        ticks = _next_ticks(job, now)
+        for tick in ticks:
+            local = f"{tick.local:%Y-%m-%d %H:%M:%S %Z}" if tick.local.tzname() != "UTC" else ""
+            _print(f"  {period_of(tick.utc)}  {local}  {tick.note}".rstrip())
+        if not ticks:
+            _print("  never again")
+
+
+def _next_ticks(job: ClockJob, now: datetime) -> list[Preview]:
+    if isinstance(job.timetable, Schedule):
+        return job.timetable.preview(now, _TICKS_SHOWN)
+    ticks = [job.timetable.next(now)]
+    while len(ticks) < _TICKS_SHOWN:
+        ticks.append(job.timetable.next(ticks[-1]))
+    return [Preview(utc=tick, local=tick) for tick in ticks]
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQueue) -> int:
+    settings = TaskSettings.from_environ(os.environ)
+    policy = settings.policy if options.lease is None else Policy(lease=parse_duration(options.lease, what="--lease"))
+    grace = parse_duration(options.grace, what="--grace").total_seconds()
+    settings = settings.overridden(
+        policy=policy, ledger=options.ledger, job=options.job, period=None, scheduled_time=None, trigger=None
+    )
+    name, url = settings.required_job(), settings.required_ledger()
+    if SEPARATOR in name:
+        raise InputInvalidError(JOB if options.job is None else "--job", name, f"a name without {SEPARATOR!r}")
+    ledger = Ledger.from_url(url, policy=policy, what=LEDGER if options.ledger is None else "--ledger")
+
+    def schedule_group() -> str:
+        from cronce.ecs import schedule_group_of  # noqa: PLC0415  # task targets only
+
+        return options.schedule_group or os.environ.get(SCHEDULE_GROUP) or schedule_group_of(url)
+
+    if any(isinstance(job.target, TaskTarget) for job in jobs):
+        schedule_group()  # it may not be known; better said now than at the first tick
+    targets = Targets(schedule_group=schedule_group, region=region_of(url))
+    service = ClockService(
+        jobs,
+        name=name,
+        ledger=ledger,
+        leading=Leadership(ledger, name, lease=policy.lease, poll=parse_duration(options.poll, what="--poll")),
+        send=targets,
+        grace=grace,
+    )
+    in_a_thread(lambda: targets.prepare(jobs))
+    HealthServer(service.trouble, name=name).start()
+    return _serve(service, signals, grace)
+
+
+def _serve(service: ClockService, signals: SignalQueue, grace: float) -> int:
+    """Let the loop run until it ends or a signal asks it to.
+
+    It has a thread of its own: while it insists on a ledger that is away, this one still hears signals.
+    """
+    ended = threading.Event()
+    failures: list[Exception] = []
+
+    def loop() -> None:
+        try:
+            service.run()
+        except Exception as error:  # noqa: BLE001  # handed on
+            failures.append(error)
+        finally:
+            ended.set()
+            signals.wake()
+
+    in_a_thread(loop)
+    while not ended.is_set() and not signals.is_set():
+        signals.next(_LONGEST_WAIT)
+    service.stop()
+    if not ended.wait(grace):
+        service.break_off()
+        ended.wait(_TO_BREAK_OFF)
+    if failures:
+        raise failures[0]
+    return 0

@@ -1,0 +1,48 @@
+"""The options of `cronce exec` in full, on argparse: the help, and what is wrong with a command line."""
+
+from __future__ import annotations
+
+from cronce.cli.runtime.exec import ExecOptions
+from cronce.cli.runtime.options import CommandLine
+
+_EXAMPLE = """\
+example:
+  cronce exec --ledger sqlite:///runs.db --job daily-digest --period 2026-11-29 -- ./send-digest --day '{period}'
+
+In a task of ScheduledTask no option is needed: the environment has CRONCE_LEDGER, CRONCE_JOB, CRONCE_POLICY
+and CRONCE_SCHEDULED_TIME. The command gets CRONCE_PERIOD, CRONCE_ATTEMPT, CRONCE_FENCE and CRONCE_RESUME_FROM,
+and {period} in its arguments is replaced.
+
+exit codes: the command's own (128+n for signal n); 0 not started because somebody else does or did it;
+64 bad usage; 69 ledger unreachable, not started; 70 claim lost, command stopped; 124 active deadline;
+126 or 127 the command cannot be started. Durations are seconds or 90s, 5m, 2h.
+"""
+
+
+def parse(arguments: list[str]) -> tuple[ExecOptions, list[str]]:
+    """The options and the command; what cannot be used ends the process with one line."""
+    parser = CommandLine(
+        "cronce exec",
+        usage="[options] -- COMMAND [ARGUMENT ...]",
+        description="Run COMMAND once per job and period across the whole fleet.",
+        epilog=_EXAMPLE,
+    )
+    what = parser.add_argument_group("which run")
+    what.add_argument("--job", metavar="NAME", help="name of the scheduled work [CRONCE_JOB]")
+    what.add_argument("--period", metavar="P", help="the interval the run is for [CRONCE_PERIOD]")
+    what.add_argument("--scheduled-time", metavar="T", help="nominal time; the period follows [CRONCE_SCHEDULED_TIME]")
+    what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    what.add_argument("--trigger", metavar="T", help="schedule, retry, catch_up, manual, backfill [CRONCE_TRIGGER]")
+    what.add_argument("--force", metavar="REASON", help="repeat a success, for this reason, which is recorded")
+    how = parser.add_argument_group("policy (each wins over CRONCE_POLICY)")
+    how.add_argument("--concurrency-policy", metavar="P", help="ALLOW, FORBID (default), REPLACE, WAIT")
+    how.add_argument("--starting-deadline", metavar="D", help="how late a run may start")
+    how.add_argument("--active-deadline", metavar="D", help="how long an attempt may take")
+    how.add_argument("--backoff-limit", metavar="N", help="retries of a failed run (default 0)")
+    how.add_argument("--on-lost", metavar="O", help="RETRY (default), or HOLD: after a crash wait for a person")
+    how.add_argument("--lease", metavar="D", help="how long a claim outlives a dead process (default 60s)")
+    more = parser.add_argument_group("this process")
+    more.add_argument("--grace", metavar="D", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)")
+    more.add_argument("--refused-exit-code", metavar="N", help="exit code when not started (default 0)")
+    options, command = parser.parse_with_command(arguments)
+    return ExecOptions(**{name: value for name, value in vars(options).items() if value is not None}), command

@@ -1,0 +1,89 @@
+"""`cronce pin`: run a command in one process of many, for as long as that process leads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from cronce.cli.runtime.options import CommandLine
+from cronce.guard.signals import SignalQueue
+from cronce.vocabulary import exit_codes
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from cronce.guard.pin_command import Pinned
+
+_EXAMPLE = """\
+example:
+  cronce pin --ledger sqlite:///runs.db --job clock -- celery -A shop beat
+
+For any clock that must run once: celery beat, clockwork, sidekiq-cron, a shell loop. Start it as often as you like:
+one process leads and runs COMMAND, the others stand by. On SIGTERM the leader stops COMMAND and lets go; another one
+starts it about a second later. After a crash that takes until the lease is over (and 5s), or until the recorder has
+seen the task stop. If the ledger is away, nothing runs, and it goes on by itself.
+In a task of PinnedScheduler no option is needed: the environment has CRONCE_LEDGER, CRONCE_JOB and CRONCE_POLICY.
+COMMAND gets CRONCE_ATTEMPT and CRONCE_FENCE, a number that rises with every leader.
+
+exit codes: the command's own (128+n for signal n); 128+n too if signal n came while standing by; 64 bad usage;
+70 somebody else took the lease, command stopped; 126 or 127 the command cannot be started.
+Durations are seconds or 90s, 5m, 2h.
+"""
+
+
+def main(arguments: list[str], signals: SignalQueue) -> int:
+    """Stand by, lead, stand by again; the exit code."""
+    options, command = _parse(arguments)
+
+    from cronce.vocabulary.errors import InputInvalidError, InputMissingError  # noqa: PLC0415  # bad usage needs none of it
+
+    try:
+        return _pinned(options, command).run(signals)
+    except (InputInvalidError, InputMissingError) as error:
+        sys.stderr.write(f"cronce pin: {error}\n")
+        return exit_codes.USAGE
+
+
+def _parse(arguments: list[str]) -> tuple[Namespace, list[str]]:
+    parser = CommandLine(
+        "cronce pin",
+        usage="[options] -- COMMAND [ARGUMENT ...]",
+        description="Run COMMAND in one process of many, for as long as that process leads.",
+        epilog=_EXAMPLE,
+    )
+    what = parser.add_argument_group("what is led")
+    what.add_argument("--job", metavar="NAME", help="name of the leader's lease [CRONCE_JOB]")
+    what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    how = parser.add_argument_group("how")
+    how.add_argument("--lease", metavar="D", help="how long the lease outlives a dead leader [CRONCE_POLICY] (60s)")
+    how.add_argument("--poll", metavar="D", default="1s", help="how often one that stands by looks (default 1s)")
+    how.add_argument("--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS: 30s)")
+    return parser.parse_with_command(arguments)
+
+
+def _pinned(options: Namespace, command: list[str]) -> Pinned:
+    """The command with its leadership, and its health served."""
+    from cronce.client.leadership import Leadership  # noqa: PLC0415
+    from cronce.client.ledger import Ledger  # noqa: PLC0415
+    from cronce.client.settings import TaskSettings  # noqa: PLC0415
+    from cronce.guard.health import HealthServer  # noqa: PLC0415
+    from cronce.guard.pin_command import Pinned  # noqa: PLC0415  # bad usage needs none of it
+    from cronce.vocabulary.durations import parse_duration  # noqa: PLC0415
+    from cronce.vocabulary.environment import LEDGER  # noqa: PLC0415
+    from cronce.vocabulary.names import checked_job  # noqa: PLC0415
+    from cronce.vocabulary.policy import Policy  # noqa: PLC0415
+    from cronce.vocabulary.values import replace  # noqa: PLC0415
+
+    settings = TaskSettings.from_environ(os.environ)
+    if options.job is not None:
+        settings = replace(settings, job=checked_job(options.job, what="--job"))
+    lease = settings.policy.lease if options.lease is None else parse_duration(options.lease, what="--lease")
+    poll = parse_duration(options.poll, what="--poll")
+    grace = parse_duration(options.grace, what="--grace").total_seconds()
+    url = settings.required_ledger() if options.ledger is None else options.ledger
+    job = settings.required_job()
+    ledger = Ledger.from_url(url, policy=Policy(lease=lease), what=LEDGER if options.ledger is None else "--ledger")
+    pinned = Pinned(Leadership(ledger, job, lease=lease, poll=poll), command, grace=grace)
+    HealthServer(pinned.trouble, name=job).start()
+    return pinned

@@ -1,0 +1,332 @@
+"""A held attempt with its heartbeat, and what the others get instead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Literal, Self
+
+from cronce.client.driver import Driver
+from cronce.client.reporting import report
+from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
+from cronce.protocol.operations import Steps
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import RefusalReason
+from cronce.protocol.transitions import Event
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, StopRequestedError
+from cronce.vocabulary.payloads import decode_json, encode_checkpoint, encode_result, shortened
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Reason
+from cronce.vocabulary.values import value_class
+
+_EXPLANATIONS = {
+    RefusalReason.ALREADY_SUCCEEDED: "already done",
+    RefusalReason.RUNNING_ELSEWHERE: "already running elsewhere",
+    RefusalReason.HELD: "held for a person after a crash; 'cronce release' frees it",
+    RefusalReason.ATTEMPTS_EXHAUSTED: "failed, and no retry is left (backoff_limit); a person may run it again",
+    RefusalReason.OVERLAPPING: "another run of the job is at work",
+    RefusalReason.TOO_LATE: "its starting deadline is over",
+    RefusalReason.SUSPENDED: "the job is suspended",
+    RefusalReason.REPLACED: "a newer run took its place (REPLACE); a person may run it again",
+    RefusalReason.INTERRUPTED: "this process was asked to stop before the work began",
+    RefusalReason.LEASE_LOST: "this process was too slow; its run was taken over before the work began",
+}
+
+
+@value_class(kw_only=True)
+class Refusal:
+    """Why the work must not start here. A value, not an error, and falsy.
+
+    Attributes:
+        reason: Stable, for scripts.
+        record: The run as it stands; None if there is none.
+    """
+
+    job: str
+    period: str
+    reason: RefusalReason
+    record: RunRecord | None = None
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def __str__(self) -> str:
+        """One sentence for a person: what, why, and who has it."""
+        text = f"{self.job} {self.period} is not started: {_EXPLANATIONS[self.reason]}"
+        if self.record is None:
+            return text
+        if self.record.blocked_by:
+            return f"{text} ({self.record.blocked_by})"
+        return f"{text} (attempt {self.record.attempt} by {self.record.owner})"
+
+
+class Claim:
+    """A held attempt of a run. Truthy; single use.
+
+    As a context manager it heartbeats, and settles the run at the end: success, or failure with
+    the exception. Without `with`, call `heartbeat` at least every quarter of the lease and
+    `complete` or `fail` at the end. Methods may be called from any thread.
+    """
+
+    def __init__(self, held: Held, driver: Driver, policy: Policy) -> None:
+        """Made by `Ledger.claim`."""
+        self._held = held
+        self._driver = driver
+        self._policy = policy
+        self._claimed_at = driver.clock.now()
+        self._lock = threading.RLock()
+        self._lost_why: str | None = None
+        self._settled = False
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._after_beat: Callable[[], None] | None = None
+
+    def __bool__(self) -> Literal[True]:
+        return True
+
+    @property
+    def job(self) -> str:
+        """Name of the job."""
+        return self._held.run.job
+
+    @property
+    def period(self) -> str:
+        """The interval this run is for. The work is for this, never for "now"."""
+        return self._held.run.period
+
+    @property
+    def attempt(self) -> int:
+        """Number of this attempt of the run, from 1."""
+        return self._held.run.attempt
+
+    @property
+    def fence(self) -> int:
+        """Rises with every holder of the job: a store of effects can refuse a smaller one."""
+        return self._held.fence
+
+    @property
+    def resume_from(self) -> object:
+        """The last checkpoint of an earlier attempt, or of this one; None if there is none."""
+        return decode_json(self._held.run.checkpoint)
+
+    @property
+    def record(self) -> RunRecord:
+        """The run as last written or seen."""
+        return self._held.run
+
+    @property
+    def lease(self) -> timedelta:
+        """How long the claim outlives a silent process."""
+        return self._held.lease
+
+    @property
+    def trusted_until(self) -> datetime:
+        """Until when the work may go on without a word from the ledger."""
+        return self._held.trusted_until
+
+    @property
+    def trust_left(self) -> float:
+        """Seconds until `trusted_until`, on the monotonic clock; 0 once the claim is lost."""
+        if self._lost_why is not None:
+            return 0.0
+        return max(0.0, self._driver.clock.seconds_until(self._held.trusted_until))
+
+    @property
+    def lost(self) -> bool:
+        """True once this process must not act any more. A lost claim is never found again."""
+        if not self._settled and self._lost_why is None and self.trust_left <= 0:
+            self._lost_why = "its lease could not be renewed in time"
+        return self._lost_why is not None
+
+    @property
+    def stop_requested(self) -> Reason | None:
+        """Why the work should end although the claim is held: `replaced`, `active_deadline` or None."""
+        if self._held.run.cancel_requested is not None:
+            return Reason.REPLACED
+        left = self.active_for
+        return Reason.ACTIVE_DEADLINE if left is not None and left <= 0 else None
+
+    @property
+    def active_for(self) -> float | None:
+        """Seconds left of the active deadline; None without one."""
+        deadline = self._policy.active_deadline
+        return None if deadline is None else self._driver.clock.seconds_until(self._claimed_at + deadline)
+
+    def check(self) -> None:
+        """Return if the work may go on. Call it between the steps of long work.
+
+        Raises:
+            LeaseLostError: The claim is lost; stop at once.
+            StopRequestedError: The claim is held, but the work should end now.
+        """
+        if self.lost:
+            raise self._lease_lost()
+        if reason := self.stop_requested:
+            msg = f"attempt {self.attempt} of {self.job} {self.period} should end now: {reason}"
+            raise StopRequestedError(msg)
+
+    def heartbeat(self) -> None:
+        """Renew the lease.
+
+        Raises:
+            LeaseLostError: The run is no longer this claim's, or could not be renewed in time.
+        """
+        self._hold(renew)
+
+    def checkpoint(self, value: object) -> None:
+        """Store a small cursor, read back as `resume_from` by the next attempt.
+
+        Raises:
+            InputInvalidError: It is not JSON or over 32 KB; nothing was written.
+            LeaseLostError: The run is no longer this claim's.
+        """
+        text = encode_checkpoint(value)
+        self._hold(lambda held: renew(held, checkpoint=text))
+
+    def checkpoint_text(self, text: str) -> None:
+        """Store a cursor that a child of `cronce exec` sent: JSON, or else any text as a string.
+
+        Raises:
+            InputInvalidError: It is too large; nothing was written.
+            LeaseLostError: The run is no longer this claim's.
+        """
+        self.checkpoint(decode_json(text))
+
+    def complete(self, result: object = None) -> None:
+        """Record the success, and free the job for its next run.
+
+        Args:
+            result: Something small and JSON; what does not fit is cut or left out, and flagged.
+
+        Raises:
+            LeaseLostError: The success could not be recorded, because the run is no longer this
+                claim's or the ledger was away until the lease was over. It may be repeated.
+        """
+        text, flag = encode_result(result)
+        self._settle(Outcome(event=Event.COMPLETE, result=text, result_flag=flag))
+
+    def fail(self, error: str | None = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None) -> None:
+        """Record the failure, and free the job. It counts against `backoff_limit` unless imposed.
+
+        Raises:
+            LeaseLostError: The run is no longer this claim's; nothing was recorded.
+        """
+        imposed = reason in (Reason.INTERRUPTED, Reason.REPLACED)
+        text = None if error is None else shortened(error)
+        self._settle(Outcome(event=Event.FAIL, reason=reason, counts=not imposed, exit_code=exit_code, error=text))
+
+    def interrupt(self, error: str | None = None) -> None:
+        """Record that the platform ended the attempt; it does not count, the next claim wins at once.
+
+        Raises:
+            LeaseLostError: The run is no longer this claim's; nothing was recorded.
+        """
+        self.fail(error, reason=Reason.INTERRUPTED)
+
+    def start_heartbeat(self, after: Callable[[], None] | None = None) -> None:
+        """Renew the lease every quarter of it from a thread, until the claim is settled or lost.
+
+        Args:
+            after: Called from the thread after each beat, which may have found the claim lost or a
+                request to stop.
+        """
+        self._after_beat = after
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._beat, name="cronce-heartbeat", daemon=True)
+            self._thread.start()
+
+    def __enter__(self) -> Self:
+        self.check()
+        self.start_heartbeat()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self._settled:
+                self._settle_with(error)
+        finally:
+            self._ended.set()
+
+    def _settle_with(self, error: BaseException | None) -> None:
+        """Record what the block's end means; an exception of its own is never replaced by ours."""
+        match error:
+            case None:
+                self.complete()
+                return
+            case SystemExit(code=None | 0):
+                self.complete()
+                return
+            case LeaseLostError():
+                return
+            case KeyboardInterrupt() | Terminated():
+                outcome = Reason.INTERRUPTED
+            case StopRequestedError():
+                outcome = self.stop_requested or Reason.INTERRUPTED
+            case _:
+                outcome = Reason.ERROR
+        exit_code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else None
+        try:
+            self.fail(f"{type(error).__name__}: {error}", reason=outcome, exit_code=exit_code)
+        except LeaseLostError as lost:
+            error.add_note(f"besides, {lost}")
+
+    def _settle(self, outcome: Outcome) -> None:
+        self._hold(lambda held: finish(held, outcome), ends=True)
+
+    def _hold(self, operation: Callable[[Held], Steps[Held | Lost]], *, ends: bool = False) -> None:
+        """Perform an operation on the held run; afterwards it is held anew, settled or lost."""
+        with self._lock:
+            if self._settled:
+                msg = f"the claim of {self.job} {self.period} is settled already"
+                raise RuntimeError(msg)
+            if self._lost_why is not None and not ends:
+                raise self._lease_lost()
+            try:
+                answer = self._driver.run(operation(self._held), self._patience)
+            except LedgerUnavailableError as error:
+                self._lost_why = f"its lease ran out while the ledger was away ({error.cause})"
+                raise self._lease_lost() from error
+            finally:
+                if ends:
+                    self._ended.set()
+            if isinstance(answer, Lost):
+                self._lost_why = answer.why
+                raise self._lease_lost()
+            self._held = answer
+            self._settled = ends
+
+    def _patience(self, error: LedgerUnavailableError, waited: float) -> float:  # noqa: ARG002  # a `Patience`
+        """Insist on whatever fails, missing credentials too, as long as the lease lasts."""
+        return self._driver.clock.seconds_until(self._held.trusted_until)
+
+    def _lease_lost(self) -> LeaseLostError:
+        return LeaseLostError(self.job, self.period, self.attempt, self._lost_why or "")
+
+    def _beat(self) -> None:
+        """Renew until settled or lost. An error that nobody foresaw is tried again like any other."""
+        clock = self._driver.clock
+        due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
+        while not clock.wait(self._ended, max(0.0, due_in)):
+            try:
+                with self._lock:
+                    if self._ended.is_set() or self.lost:
+                        return
+                    self.heartbeat()
+            except LeaseLostError:
+                return
+            except Exception as error:  # noqa: BLE001  # whatever it is, the lease may still be saved
+                report("heartbeat_failed", level="ERROR", job=self.job, period=self.period, error=repr(error))
+                due_in = self._held.lease.total_seconds() / 16
+            else:
+                due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
+            finally:
+                if self._after_beat is not None:
+                    self._after_beat()
+
+
+class Terminated(SystemExit):
+    """SIGTERM, as an exception in the main thread."""

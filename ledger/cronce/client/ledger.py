@@ -1,0 +1,436 @@
+"""The ledger as its users see it: claim a run, look at runs, release one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from cronce.client.claim import Claim, Refusal
+from cronce.client.driver import Driver, Patience
+from cronce.client.time_source import Clock, SteadyClock, StopSignal, SystemClock
+from cronce.protocol.claiming import claim
+from cronce.protocol.holding import Held
+from cronce.protocol.observing import (
+    NotReleased,
+    ReleaseRequest,
+    Sighting,
+    holder,
+    mark_lost,
+    mark_missed,
+    mark_not_started,
+    mark_stopped,
+    release,
+)
+from cronce.protocol.operations import get_run
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import ClaimRequest, Refused
+from cronce.stores.store import Page, Store
+from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
+from cronce.vocabulary.names import checked_job, checked_period, scheduled_time_of
+from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.policy import Policy
+from cronce.vocabulary.states import Reason, Trigger
+
+TRIES_IN_HALF_A_LEASE = 3
+"""So many calls, each as slow as it may be, must fit in half a lease: then one failure loses nothing."""
+
+_LONGEST_PATIENCE = timedelta(seconds=9)
+"""How long a claim insists on a store that fails, before the work is not started."""
+
+_PATIENCE_WHEN_STOPPING = timedelta(seconds=3)
+
+
+class Ledger:
+    """One unique row per job and period, asked by every task on start."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        policy: Policy | None = None,
+        owner: str | Callable[[], str] | None = None,
+        clock: Clock | None = None,
+        stop_task: Callable[[str, str], None] | None = None,
+    ) -> None:
+        """Use a store; nothing is read or written yet.
+
+        Args:
+            store: Where the rows are.
+            policy: What applies to claims that bring no policy of their own.
+            owner: What this process is called in the ledger; None for the ECS task's ARN, else
+                host and process id. A function is called at the first claim.
+            clock: Where time comes from; None for this host's clock.
+            stop_task: Stops another owner's task under `REPLACE`; None for ECS StopTask.
+
+        Raises:
+            InputInvalidError: The store's time limits do not fit in the lease.
+        """
+        self._store = store
+        self._policy = policy or Policy()
+        self._owner = owner
+        self._clock = clock or SystemClock()
+        self._stop_task = stop_task or _stop_task
+        self._check_call_timeout(self._policy)
+
+    @classmethod
+    def from_url(
+        cls, url: str, *, policy: Policy | None = None, what: str = "ledger", owner: str | None = None
+    ) -> Ledger:
+        """The ledger at `dynamodb://TABLE?region=` or `sqlite:///PATH`.
+
+        Args:
+            url: Where the rows are.
+            policy: What applies to claims that bring no policy; time limits follow from its lease.
+            what: What the giver of the URL knows it by, for the error.
+            owner: What this process is called in the ledger; None for task, or host and process id.
+
+        Raises:
+            InputInvalidError: The URL is not one of a store.
+        """
+        from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a store at hand
+
+        policy = policy or Policy()
+        return cls(open_store(url, lease=policy.lease, what=what), policy=policy, owner=owner)
+
+    @classmethod
+    def from_env(cls, *, owner: str | None = None) -> Ledger:
+        """The ledger that `CRONCE_LEDGER` names, with the policy of `CRONCE_POLICY`.
+
+        Args:
+            owner: As in `from_url`.
+
+        Raises:
+            InputInvalidError: A variable is missing or not usable; the error names it.
+        """
+        from cronce.client.settings import TaskSettings  # noqa: PLC0415
+
+        settings = TaskSettings.from_environ(os.environ)
+        return cls.from_url(settings.required_ledger(), policy=settings.policy, owner=owner)
+
+    @property
+    def where(self) -> str:
+        """The store as a person knows it."""
+        return self._store.where
+
+    def claim(
+        self,
+        job: str,
+        period: str,
+        *,
+        policy: Policy | None = None,
+        scheduled_at: datetime | None = None,
+        trigger: Trigger = Trigger.SCHEDULE,
+        force: str | None = None,
+        actor: str | None = None,
+        note: str | None = None,
+        token: str | None = None,
+        stop: StopSignal | None = None,
+    ) -> Claim | Refusal:
+        """Take the run for this process, or say why it must not start.
+
+        Exactly one of any number of concurrent callers gets a `Claim`. It may act until
+        `claim.trusted_until`; after that another process may hold the run, so stop or renew.
+
+        Args:
+            job: Name of the scheduled work, at most 2,048 bytes in UTF-8.
+            period: The interval this run is for, the same for every delivery of one tick.
+            policy: How overlaps, lateness and crashes are treated; None for the ledger's.
+            scheduled_at: The nominal time, aware; None to take it from a period that is one.
+            trigger: Who asks. A person's rerun is not bound by limits on attempts and lateness.
+            force: The reason for repeating a success; None to leave it alone.
+            actor: The person, if one asks; recorded.
+            note: That person's reason, where nothing is forced; recorded.
+            token: Names this claim; None for a new one. Who asks again after an error gives the
+                same, and finds its own claim if that landed after all.
+            stop: Set it to end a wait for another run; the answer is then a refusal.
+
+        Raises:
+            InputInvalidError: A name, time or policy cannot be used; nothing was written.
+            LedgerUnavailableError: The store did not answer. Whether the claim landed is
+                unknown; if it did, its lease runs out and the next claim begins attempt 2, unless
+                that one brings the same token.
+        """
+        policy = policy or self._policy
+        self._check_call_timeout(policy)
+        period = checked_period(period)
+        ask = ClaimRequest(
+            job=checked_job(job),
+            period=period,
+            token=token or os.urandom(16).hex(),
+            owner=self._owner_name(),
+            policy=policy,
+            trigger=Trigger(trigger),
+            scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
+            force=_checked_reason(force),
+            actor=None if actor is None else shortened(actor),
+            note=None if note is None else shortened(note),
+        )
+        driver = self._driver(stop)
+        answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, policy.lease / 2), stop))
+        if isinstance(answer, Held):
+            return Claim(answer, driver, policy)
+        if isinstance(answer, Refused):
+            return Refusal(job=ask.job, period=period, reason=answer.reason, record=answer.record)
+        raise ClockSkewError(
+            self.where,
+            f"this host's clock is {answer.skew.total_seconds():.0f} s away from the store's, more than leases can bear"
+            f" ({format_duration(ask.max_clock_skew)})",
+            transient=False,
+            hint=f"{ask.job} {period} was not started; synchronize the clock (NTP)",
+        )
+
+    def holder(self, job: str) -> RunRecord | None:
+        """The run that holds the job's slot, as it stands; None if the slot is free or stale.
+
+        Under `ALLOW` nobody holds it. The run is RUNNING; its lease may be over.
+
+        Raises:
+            InputInvalidError: The name cannot be used.
+            LedgerUnavailableError: The store did not answer.
+        """
+        return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
+
+    def run(self, job: str, period: str) -> RunRecord | None:
+        """The run as it stands, or None.
+
+        Raises:
+            InputInvalidError: A name cannot be used.
+            LedgerUnavailableError: The store did not answer.
+        """
+        driver = self._driver()
+        return driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
+
+    def page(self, job: str, *, limit: int = 20, before: str | None = None) -> Page:
+        """At most `limit` runs of the job, newest period first; `page.before` leads to the next.
+
+        Raises:
+            InputInvalidError: A name or number cannot be used.
+            LedgerUnavailableError: The store did not answer.
+        """
+        if not 1 <= limit <= 1000:
+            raise InputInvalidError("limit", limit, "a whole number from 1 to 1000")
+        job, before = checked_job(job), None if before is None else checked_period(before)
+        return self._driver().insist(
+            lambda: self._store.query(job, limit=limit, before=before), _patience(_LONGEST_PATIENCE)
+        )
+
+    def runs(self, job: str) -> Iterator[RunRecord]:
+        """Every run of the job, newest period first, read page by page."""
+        before: str | None = None
+        while True:
+            page = self.page(job, limit=100, before=before)
+            yield from page.runs
+            if page.before is None:
+                return
+            before = page.before
+
+    def release(
+        self, job: str, period: str, *, actor: str, note: str | None = None, force: bool = False
+    ) -> RunRecord | NotReleased:
+        """Free a held, lost or stuck run, so that the next claim begins its next attempt.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            actor: Who does it; recorded.
+            note: Why; recorded.
+            force: True to take the run from an owner that is still alive.
+
+        Raises:
+            InputInvalidError: A name cannot be used.
+            LedgerUnavailableError: The store did not answer.
+        """
+        ask = ReleaseRequest(
+            job=checked_job(job),
+            period=checked_period(period),
+            actor=shortened(actor),
+            note=None if note is None else shortened(note),
+            force=force,
+        )
+        driver = self._driver()
+        return driver.run(release(ask), _patience(_LONGEST_PATIENCE))
+
+    def mark_stopped(
+        self, job: str, period: str, *, owner: str, exit_code: int | None = None, error: str | None = None
+    ) -> RunRecord | None:
+        """Settle the run of a task that stopped without a word; the run as it then stands.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            owner: The task; the run of another owner is left alone.
+            exit_code: Exit code of the job's container, None if it has none.
+            error: The platform's reason.
+
+        Raises:
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        driver = self._driver()
+        steps = mark_stopped(
+            checked_job(job),
+            checked_period(period),
+            owner=owner,
+            exit_code=exit_code,
+            error=None if error is None else shortened(error),
+        )
+        return driver.run(steps, _patience(_LONGEST_PATIENCE))
+
+    def mark_lost(self, job: str, period: str) -> RunRecord | None:
+        """Mark the run FAILED(lease_lost) if its owner's lease is over; the run as it then stands, None without a row.
+
+        Raises:
+            InputInvalidError: A name cannot be used.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        driver = self._driver()
+        run = driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
+        return run and driver.run(mark_lost(run), _patience(_LONGEST_PATIENCE))
+
+    def mark_missed(
+        self, job: str, period: str, *, reason: str, scheduled_at: datetime | None, error: str | None = None
+    ) -> RunRecord:
+        """Write down that nobody delivered the tick, unless a row stands; the run as it then stands.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            reason: `never_delivered`, or `launch_failed` and what the platform said.
+            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
+            error: What the platform said at length.
+
+        Raises:
+            InputInvalidError: A name or time cannot be used; nothing was written.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        seen = self._sighting(
+            job, period, owner=self._owner_name(), reason=reason, scheduled_at=scheduled_at, error=error
+        )
+        return self._driver().run(mark_missed(seen), _patience(_LONGEST_PATIENCE))
+
+    def mark_not_started(
+        self,
+        job: str,
+        period: str,
+        *,
+        owner: str,
+        error: str | None,
+        scheduled_at: datetime | None,
+        trigger: Trigger,
+        exit_code: int | None = None,
+    ) -> RunRecord:
+        """Write down that a task stopped before it claimed its run, unless a row stands; the run as it then stands.
+
+        Args:
+            job: Name of the job.
+            period: Its period.
+            owner: The task.
+            error: Why the platform says that it stopped.
+            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
+            trigger: Who asked for the task.
+            exit_code: Exit code of the job's container, None if it has none.
+
+        Raises:
+            InputInvalidError: A name or time cannot be used; nothing was written.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        seen = self._sighting(
+            job,
+            period,
+            owner=shortened(owner),
+            reason=Reason.LAUNCH_FAILED,
+            scheduled_at=scheduled_at,
+            error=error,
+            exit_code=exit_code,
+            trigger=Trigger(trigger),
+        )
+        return self._driver().run(mark_not_started(seen), _patience(_LONGEST_PATIENCE))
+
+    def create(self) -> bool:
+        """Make the table or file ready; True if it was made, False if it stood already."""
+        return self._driver().insist(self._store.create, _patience(_LONGEST_PATIENCE))
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._store.close()
+
+    def _driver(self, stop: StopSignal | None = None) -> Driver:
+        return Driver(self._store, SteadyClock(self._clock), stop or threading.Event(), self._stop_task)
+
+    def _sighting(
+        self,
+        job: str,
+        period: str,
+        *,
+        owner: str,
+        reason: str,
+        scheduled_at: datetime | None,
+        error: str | None,
+        exit_code: int | None = None,
+        trigger: Trigger = Trigger.SCHEDULE,
+    ) -> Sighting:
+        period = checked_period(period)
+        return Sighting(
+            job=checked_job(job),
+            period=period,
+            token=os.urandom(16).hex(),
+            owner=owner,
+            reason=shortened(reason),
+            error=None if error is None else shortened(error),
+            exit_code=exit_code,
+            scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
+            trigger=trigger,
+        )
+
+    def _owner_name(self) -> str:
+        if self._owner is None:
+            from cronce.aws.task import task_identity  # noqa: PLC0415  # may ask the network
+
+            self._owner = task_identity()
+        elif callable(self._owner):
+            self._owner = self._owner()
+        return shortened(self._owner)
+
+    def _check_call_timeout(self, policy: Policy) -> None:
+        needed = self._store.call_timeout * TRIES_IN_HALF_A_LEASE
+        if needed >= policy.lease / 2:
+            raise InputInvalidError(
+                f"time limits of {self.where}",
+                format_duration(self._store.call_timeout),
+                f"{TRIES_IN_HALF_A_LEASE} calls in less than half the lease of {format_duration(policy.lease)};"
+                " shorten the client's timeouts and retries, lengthen the lease, or give the policy to Ledger.from_url",
+            )
+
+
+def _patience(limit: timedelta, stop: StopSignal | None = None) -> Patience:
+    """Insist that long on what may pass, less once asked to stop, and not at all on what will not."""
+
+    def left(error: LedgerUnavailableError, waited: float) -> float:
+        if not error.transient:
+            return 0.0
+        most = _PATIENCE_WHEN_STOPPING if stop is not None and stop.is_set() else limit
+        return most.total_seconds() - waited
+
+    return left
+
+
+def _checked_time(at: datetime | None) -> datetime | None:
+    if at is None:
+        return None
+    if at.tzinfo is None or at.microsecond:
+        raise InputInvalidError("scheduled_at", at.isoformat(), "a nominal time: with a time zone, in whole seconds")
+    return at.astimezone(UTC)
+
+
+def _checked_reason(force: str | None) -> str | None:
+    if force is not None and not force.strip():
+        raise InputInvalidError("force", force, "the reason for repeating a success, in words")
+    return None if force is None else shortened(force.strip())
+
+
+def _stop_task(owner: str, reason: str) -> None:
+    from cronce.aws.task import stop_ecs_task  # noqa: PLC0415  # REPLACE only
+
+    stop_ecs_task(owner, reason)

@@ -1,0 +1,329 @@
+"""What a clock is asked to do: from TOML or JSON to jobs, each value checked.
+
+Pure: reading the file or the environment is the caller's part. The reference is docs/clock.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from cronce.schedule import Every, Kind, Schedule, ScheduleInvalidError, parse
+from cronce.vocabulary.durations import format_duration, parse_duration
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import checked_job
+from cronce.vocabulary.policy import CatchUp
+from cronce.vocabulary.values import value_class
+
+MOST_JOBS = 200
+"""So many cursors fit into a checkpoint (32 KB)."""
+
+SEPARATOR = ":"
+"""Between the clock's name and the job's in the ledger, so neither clock nor job may hold it."""
+
+STARTING_DEADLINE = timedelta(minutes=5)
+TIMEOUT = timedelta(seconds=10)
+BACKOFF_LIMIT = 3
+
+_FIELDS = (
+    "schedule",
+    "every",
+    "timezone",
+    "starting_deadline",
+    "catch_up",
+    "timeout",
+    "backoff_limit",
+    "target",
+)
+_ONE_SECOND = timedelta(seconds=1)
+_LONGEST = timedelta(days=366)
+_LONGEST_TIMEOUT = timedelta(minutes=5)
+_MOST_RETRIES = 10
+_RATES_COUNT_FROM = datetime(1970, 1, 1, tzinfo=UTC)
+
+_NAME = re.compile(r"[!#-9;-\[\]-~]{1,100}")
+_NAME_ALLOWED = """1 to 100 visible ASCII characters, none of : " \\"""
+_QUEUE_URL = re.compile(r"https?://[!-~]+/[A-Za-z0-9_-]{1,80}(\.fifo)?")
+_FUNCTION = re.compile(
+    r"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[A-Za-z0-9_-]{1,140}(:[A-Za-z0-9$_-]{1,128})?"
+)
+_BUS = re.compile(r"(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9/_.-]{1,256}")
+
+
+@value_class(kw_only=True)
+class SqsTarget:
+    """A message to a queue; on a FIFO queue with the tick as its deduplication id."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return f"message to {self.url}"
+
+    @property
+    def fifo(self) -> bool:
+        """True for a FIFO queue."""
+        return self.url.endswith(".fifo")
+
+
+@value_class(kw_only=True)
+class TaskTarget:
+    """A task of the job that an EventBridge schedule of the ledger's group defines."""
+
+    job: str
+
+    def __str__(self) -> str:
+        return f"task of the job {self.job}"
+
+
+@value_class(kw_only=True)
+class LambdaTarget:
+    """An asynchronous invocation of a Lambda function."""
+
+    function: str
+
+    def __str__(self) -> str:
+        return f"invocation of {self.function}"
+
+
+@value_class(kw_only=True)
+class EventTarget:
+    """An event on an EventBridge bus."""
+
+    bus: str
+    source: str
+    detail_type: str
+
+    def __str__(self) -> str:
+        return f"event {self.detail_type!r} of {self.source} on {self.bus}"
+
+
+@value_class(kw_only=True)
+class CommandTarget:
+    """A command on this host, short: it enqueues the work."""
+
+    arguments: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"command {' '.join(self.arguments)}"
+
+
+Target = SqsTarget | TaskTarget | LambdaTarget | EventTarget | CommandTarget
+
+
+@value_class(kw_only=True)
+class ClockJob:
+    """One job of a clock.
+
+    Attributes:
+        name: What it is called; its rows in the ledger are those of `<clock>:<name>`.
+        timetable: When it is due.
+        target: What a tick sets going.
+        starting_deadline: A tick younger than this is always dispatched; an older one by `catch_up`.
+        catch_up: Which of the older ones are dispatched.
+        timeout: How long one try of a dispatch may take.
+        backoff_limit: How many failed tries are repeated.
+    """
+
+    name: str
+    timetable: Schedule | Every
+    target: Target
+    starting_deadline: timedelta = STARTING_DEADLINE
+    catch_up: CatchUp = CatchUp.NONE
+    timeout: timedelta = TIMEOUT
+    backoff_limit: int = BACKOFF_LIMIT
+
+    @property
+    def when(self) -> str:
+        """The timetable as text; two jobs with the same text are due at the same times."""
+        if isinstance(self.timetable, Every):
+            return self.timetable.describe()
+        return f"{self.timetable.expression} {self.timetable.timezone}"
+
+
+def config_from_toml(text: str, *, what: str) -> tuple[ClockJob, ...]:
+    """The jobs of a TOML document.
+
+    Raises:
+        InputInvalidError: It is not TOML, or a value in it cannot be used; the error says which and what can.
+    """
+    import tomllib  # noqa: PLC0415  # a clock configured by its environment needs none
+
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputInvalidError(what, str(error), "a TOML document") from None
+    return parse_config(given, what=what)
+
+
+def config_from_json(text: str, *, what: str) -> tuple[ClockJob, ...]:
+    """The jobs of a JSON document.
+
+    Raises:
+        InputInvalidError: It is not JSON, or a value in it cannot be used; the error says which and what can.
+    """
+    try:
+        given = json.loads(text, object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise InputInvalidError(what, str(error), "a JSON object, each name once") from None
+    return parse_config(given, what=what)
+
+
+def parse_config(given: object, *, what: str) -> tuple[ClockJob, ...]:
+    """The jobs that a mapping describes, in its order.
+
+    Args:
+        given: `{"jobs": {NAME: {...}}}`, as TOML and JSON documents give it.
+        what: What its giver knows it by: the file, or `CRONCE_CLOCK`.
+
+    Raises:
+        InputInvalidError: A value cannot be used; the error says which, where, and what can.
+    """
+    document = _mapping(given, what, 'the table "jobs"')
+    for name in document:
+        if name != "jobs":
+            raise InputInvalidError(what, name, '"jobs", and nothing beside it')
+    jobs = _mapping(document.get("jobs"), f"{what}: jobs", f"1 to {MOST_JOBS} jobs by their names")
+    if not 1 <= len(jobs) <= MOST_JOBS:
+        raise InputInvalidError(f"{what}: jobs", f"{len(jobs)} jobs", f"1 to {MOST_JOBS} jobs by their names")
+    return tuple(_job(name, fields, f"{what}: jobs") for name, fields in jobs.items())
+
+
+def _job(name: str, given: object, where: str) -> ClockJob:
+    if not _NAME.fullmatch(name):
+        raise InputInvalidError(where, name, _NAME_ALLOWED)
+    where = f"{where}.{name}"
+    fields = _mapping(given, where, ", ".join(_FIELDS))
+    for field in fields:
+        if field not in _FIELDS:
+            raise InputInvalidError(where, field, ", ".join(_FIELDS))
+    catch_up = fields.get("catch_up", CatchUp.NONE)
+    if not isinstance(catch_up, str) or catch_up.upper() not in CatchUp.__members__:
+        raise InputInvalidError(f"{where}.catch_up", catch_up, ", ".join(CatchUp))
+    retries = fields.get("backoff_limit", BACKOFF_LIMIT)
+    if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= _MOST_RETRIES:
+        raise InputInvalidError(f"{where}.backoff_limit", retries, f"a whole number from 0 to {_MOST_RETRIES}")
+
+    def duration(field: str, default: timedelta, longest: timedelta) -> timedelta:
+        return _duration(fields.get(field, default), f"{where}.{field}", longest)
+
+    return ClockJob(
+        name=name,
+        timetable=_timetable(fields, where),
+        target=_target(fields.get("target"), f"{where}.target"),
+        starting_deadline=duration("starting_deadline", STARTING_DEADLINE, _LONGEST),
+        catch_up=CatchUp[catch_up.upper()],
+        timeout=duration("timeout", TIMEOUT, _LONGEST_TIMEOUT),
+        backoff_limit=retries,
+    )
+
+
+def _timetable(fields: Mapping[str, object], where: str) -> Schedule | Every:
+    if ("schedule" in fields) == ("every" in fields):
+        given = "both" if "schedule" in fields else "neither"
+        raise InputInvalidError(where, given, "exactly one of schedule and every")
+    if "every" in fields:
+        if "timezone" in fields:
+            allowed = "no timezone beside every: its ticks are multiples since 1970-01-01T00:00Z"
+            raise InputInvalidError(f"{where}.timezone", fields["timezone"], allowed)
+        interval = _duration(fields["every"], f"{where}.every", _LONGEST)
+        if interval % _ONE_SECOND:
+            raise InputInvalidError(f"{where}.every", fields["every"], "whole seconds")
+        return Every(interval)
+    expression, zone = fields["schedule"], fields.get("timezone", "UTC")
+    try:
+        schedule = parse(expression, timezone=zone, start=_RATES_COUNT_FROM)  # type: ignore[arg-type]  # it checks them
+    except ScheduleInvalidError as error:
+        field = "timezone" if error.field == "timezone" else f"schedule ({error.field})"
+        raise InputInvalidError(f"{where}.{field}", error.value, error.allowed) from None
+    if schedule.kind is Kind.RATE and "timezone" in fields:
+        allowed = "no timezone beside a rate: its ticks count from 1970-01-01T00:00Z"
+        raise InputInvalidError(f"{where}.timezone", zone, allowed)
+    return schedule
+
+
+def _target(given: object, where: str) -> Target:
+    allowed = f"exactly one of {', '.join(_TARGETS)}"
+    target = _mapping(given, where, allowed)
+    if len(target) != 1 or next(iter(target)) not in _TARGETS:
+        raise InputInvalidError(where, ", ".join(target) or "nothing", allowed)
+    ((kind, value),) = target.items()
+    return _TARGETS[kind](value, f"{where}.{kind}")
+
+
+def _sqs(value: object, where: str) -> Target:
+    return SqsTarget(url=_matching(_QUEUE_URL, value, where, "the URL of an SQS queue"))
+
+
+def _task(value: object, where: str) -> Target:
+    return TaskTarget(job=checked_job(value, what=where))
+
+
+def _lambda(value: object, where: str) -> Target:
+    return LambdaTarget(function=_matching(_FUNCTION, value, where, "the ARN or the name of a Lambda function"))
+
+
+def _event(value: object, where: str) -> Target:
+    keys = ("bus", "source", "detail_type")
+    fields = _mapping(value, where, ", ".join(keys))
+    for field in fields:
+        if field not in keys:
+            raise InputInvalidError(where, field, ", ".join(keys))
+    bus = _matching(_BUS, fields.get("bus", "default"), f"{where}.bus", "the name or the ARN of an event bus")
+    source = _text(fields.get("source"), f"{where}.source", 256)
+    if source.startswith("aws."):
+        raise InputInvalidError(f"{where}.source", source, "a source of your own: those in aws. are AWS's")
+    return EventTarget(
+        bus=bus, source=source, detail_type=_text(fields.get("detail_type"), f"{where}.detail_type", 128)
+    )
+
+
+def _command(value: object, where: str) -> Target:
+    allowed = 'the command and its arguments, e.g. ["./enqueue", "{period}"]'
+    if not isinstance(value, list | tuple) or not value or not value[0]:
+        raise InputInvalidError(where, value, allowed)
+    if not all(isinstance(word, str) and "\0" not in word for word in value):
+        raise InputInvalidError(where, value, allowed)
+    return CommandTarget(arguments=tuple(value))
+
+
+_TARGETS: Mapping[str, Callable[[object, str], Target]] = {
+    "sqs": _sqs,
+    "task": _task,
+    "lambda": _lambda,
+    "event": _event,
+    "command": _command,
+}
+
+
+def _mapping(value: object, where: str, allowed: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InputInvalidError(where, "nothing" if value is None else value, allowed)
+    return value
+
+
+def _matching(pattern: re.Pattern[str], value: object, where: str, allowed: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise InputInvalidError(where, value, allowed)
+    return value
+
+
+def _text(value: object, where: str, most: int) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
+        raise InputInvalidError(where, value, f"1 to {most} printable characters")
+    return value
+
+
+def _duration(value: object, where: str, longest: timedelta) -> timedelta:
+    duration = value if isinstance(value, timedelta) else parse_duration(value, what=where)
+    if not _ONE_SECOND <= duration <= longest:
+        raise InputInvalidError(where, value, f"1s to {format_duration(longest)}")
+    return duration
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise ValueError("a name stands twice")
+    return given

@@ -1,0 +1,274 @@
+"""Calls what a tick is for: queues, tasks, functions, buses and commands.
+
+botocore is loaded when the first target needs it. Each call has time limits well within the job's
+`timeout` and is tried once: trying again is the clock's part, and is in the ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, assert_never
+
+from cronce.clock.config import ClockJob, CommandTarget, EventTarget, LambdaTarget, SqsTarget, TaskTarget
+from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError
+from cronce.vocabulary.environment import (
+    ATTEMPT,
+    CHECKPOINT_SOCKET,
+    CLOCK,
+    FENCE,
+    JOB,
+    PERIOD,
+    POLICY,
+    RESUME_FROM,
+    SCHEDULED_TIME,
+    TRIGGER,
+)
+from cronce.vocabulary.errors import CronceError
+from cronce.vocabulary.states import Trigger
+
+_QUEUE_REGION = re.compile(r"https?://(sqs(-fips)?\.)?(?P<region>[a-z]{2,4}(-[a-z0-9]+)+)\.(queue\.)?amazonaws\.")
+_ARN_REGION = re.compile(r"arn:[^:]+:[^:]+:(?P<region>[a-z0-9-]+):")
+_NOT_FOR_COMMANDS = (CLOCK, POLICY, ATTEMPT, FENCE, RESUME_FROM, CHECKPOINT_SOCKET)
+
+_AFTER_SIGTERM = 1.0
+_LONGEST_LOOK = 0.05
+
+
+class Targets:
+    """Brings deliveries to their targets. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        schedule_group: Callable[[], str],
+        region: str | None = None,
+        make_client: Callable[..., Any] | None = None,
+    ) -> None:
+        """Nothing is loaded or called yet.
+
+        Args:
+            schedule_group: Which EventBridge schedules define the jobs whose tasks are started.
+            region: Where targets are that do not say it themselves; None for the environment's.
+            make_client: Makes an SDK client for `(service, region=, timeout=)`; None for botocore's.
+        """
+        self._schedule_group = schedule_group
+        self._region = region
+        self._clients = _Clients(make_client or _make_client)
+        self._launchers: dict[str, Any] = {}
+
+    def prepare(self, jobs: Iterable[ClockJob]) -> None:
+        """Make the clients that the jobs need, so that the first tick does not wait for them. Never raises."""
+        for job in jobs:
+            with suppress(Exception):  # the dispatch will say it
+                match job.target:
+                    case SqsTarget(url=url):
+                        self._client("sqs", job, _region(_QUEUE_REGION, url))
+                    case LambdaTarget(function=function):
+                        self._client("lambda", job, _region(_ARN_REGION, function))
+                    case EventTarget(bus=bus):
+                        self._client("events", job, _region(_ARN_REGION, bus))
+                    case TaskTarget():
+                        self._launcher(job)
+                    case CommandTarget():
+                        pass
+                    case _:
+                        assert_never(job.target)
+
+    def __call__(self, delivery: Delivery) -> str | None:
+        """See `Send`."""
+        target = delivery.job.target
+        match target:
+            case SqsTarget():
+                return self._send_message(delivery, target)
+            case TaskTarget():
+                return self._start_task(delivery, target)
+            case LambdaTarget():
+                return self._invoke(delivery, target)
+            case EventTarget():
+                return self._put_event(delivery, target)
+            case CommandTarget():
+                run_command(delivery, target)
+                return None
+            case _:
+                assert_never(target)
+
+    def _send_message(self, delivery: Delivery, target: SqsTarget) -> str | None:
+        request = {"QueueUrl": target.url, "MessageBody": delivery.message}
+        if target.fifo:
+            tick = f"{delivery.job.name}\0{delivery.period}"
+            request["MessageDeduplicationId"] = hashlib.sha256(tick.encode()).hexdigest()
+            request["MessageGroupId"] = delivery.job.name
+        client = self._client("sqs", delivery.job, _region(_QUEUE_REGION, target.url))
+        return _text(_called(client.send_message, **request).get("MessageId"))
+
+    def _invoke(self, delivery: Delivery, target: LambdaTarget) -> str | None:
+        client = self._client("lambda", delivery.job, _region(_ARN_REGION, target.function))
+        answer = _called(
+            client.invoke, FunctionName=target.function, InvocationType="Event", Payload=delivery.message.encode()
+        )
+        if answer.get("StatusCode") != 202:
+            raise DispatchFailedError(f"Lambda answered {answer.get('StatusCode')} {answer.get('FunctionError', '')}")
+        return _text(answer.get("ResponseMetadata", {}).get("RequestId"))
+
+    def _put_event(self, delivery: Delivery, target: EventTarget) -> str | None:
+        entry = {
+            "EventBusName": target.bus,
+            "Source": target.source,
+            "DetailType": target.detail_type,
+            "Detail": delivery.message,
+            "Time": delivery.scheduled_at,
+        }
+        client = self._client("events", delivery.job, _region(_ARN_REGION, target.bus))
+        answer = _called(client.put_events, Entries=[entry])
+        # A 200 answer says nothing about the entries (EventBridge API Reference, PutEvents).
+        result = (answer.get("Entries") or [{}])[0]
+        if answer.get("FailedEntryCount") or not result.get("EventId"):
+            raise DispatchFailedError(f"{result.get('ErrorCode')}: {result.get('ErrorMessage')}")
+        return _text(result["EventId"])
+
+    def _start_task(self, delivery: Delivery, target: TaskTarget) -> str | None:
+        from cronce.ecs import Launched  # noqa: PLC0415  # only what is used is loaded
+
+        launcher = self._launcher(delivery.job)
+        try:
+            answer = launcher.run(
+                launcher.find(target.job),
+                delivery.period,
+                scheduled_at=delivery.scheduled_at,
+                # The same words in every try: then ECS knows the request again by its token.
+                trigger=Trigger.SCHEDULE,
+                attempt=1,
+            )
+        except CronceError as error:
+            raise DispatchFailedError(str(error), timed_out=_timed_out(error.__cause__)) from error
+        if isinstance(answer, Launched):
+            return str(answer.task_arn)
+        raise DispatchFailedError(answer.reason)
+
+    def _launcher(self, job: ClockJob) -> Any:  # noqa: ANN401  # loaded late
+        if job.name not in self._launchers:
+            from cronce.ecs import Launcher  # noqa: PLC0415
+
+            self._launchers[job.name] = Launcher(
+                group=self._schedule_group(),
+                scheduler=self._client("scheduler", job, None, calls=4),
+                ecs=self._client("ecs", job, None, calls=4),
+            )
+        return self._launchers[job.name]
+
+    def _client(self, service: str, job: ClockJob, region: str | None, *, calls: int = 1) -> Any:  # noqa: ANN401
+        try:
+            return self._clients.get(service, region or self._region, job.timeout / calls)
+        except Exception as error:
+            raise DispatchFailedError(f"no client for {service}: {error}", timed_out=_timed_out(error)) from error
+
+
+class _Clients:
+    """Clients by service, Region and time limit; making one waits for no other service's."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: dict[tuple[str, str | None, timedelta], tuple[threading.Lock, list[Any]]] = {}
+
+    def get(self, service: str, region: str | None, timeout: timedelta) -> Any:  # noqa: ANN401  # an SDK's
+        with self._lock:
+            lock, made = self._made.setdefault((service, region, timeout), (threading.Lock(), []))
+        with lock:
+            if not made:
+                made.append(self._make(service, region=region, timeout=timeout))
+            return made[0]
+
+
+def run_command(delivery: Delivery, target: CommandTarget) -> None:
+    """Run the command to its end, in a process group that is killed when its time is over.
+
+    Raises:
+        DispatchFailedError: It failed, cannot be started, or took too long.
+        DispatchGivenUpError: This process had to end before.
+    """
+    environ = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_COMMANDS} | {
+        JOB: delivery.job.name,
+        PERIOD: delivery.period,
+        SCHEDULED_TIME: delivery.period,
+        TRIGGER: delivery.trigger,
+    }
+    words = [word.replace("{period}", delivery.period) for word in target.arguments]
+    try:
+        process = subprocess.Popen(words, env=environ, stdin=subprocess.DEVNULL, process_group=0)  # noqa: S603  # the user's
+    except OSError as error:
+        raise DispatchFailedError(f"{words[0]}: {error.strerror or error}") from error
+    deadline = time.monotonic() + delivery.job.timeout.total_seconds()
+    look = 0.001
+    while process.poll() is None:
+        left = deadline - time.monotonic()
+        if left <= 0 or delivery.give_up.is_set():
+            _kill_group(process)
+            if left > 0:
+                raise DispatchGivenUpError(f"{words[0]} was stopped because the clock ends")
+            raise DispatchFailedError(f"{words[0]} took longer than its timeout and was killed", timed_out=True)
+        delivery.give_up.wait(min(look, left))
+        look = min(look * 2, _LONGEST_LOOK)
+    if process.returncode != 0:
+        raise DispatchFailedError(f"{words[0]} ended with {_ending(process.returncode)}")
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM, a moment, SIGKILL: for the command and what it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_AFTER_SIGTERM)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _ending(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+def _make_client(service: str, *, region: str | None, timeout: timedelta) -> Any:  # noqa: ANN401  # made at run time
+    """A client of a session of its own that tries once: connecting and answering take three quarters of the limit."""
+    import botocore.session  # noqa: PLC0415  # heavy, and only what is used is loaded
+    from botocore.config import Config  # noqa: PLC0415
+
+    seconds = timeout.total_seconds()
+    config = Config(
+        connect_timeout=seconds / 4,
+        read_timeout=seconds / 2,
+        retries={"total_max_attempts": 1},
+        max_pool_connections=32,
+        user_agent_extra="cronce",
+    )
+    return botocore.session.get_session().create_client(service, region_name=region, config=config)
+
+
+def _called(operation: Callable[..., Any], **request: Any) -> Any:  # noqa: ANN401  # an SDK's answer
+    try:
+        return operation(**request)
+    except Exception as error:
+        # botocore's errors say what was called and what came back.
+        raise DispatchFailedError(f"{type(error).__name__}: {error}", timed_out=_timed_out(error)) from error
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    return type(error).__name__ in ("ReadTimeoutError", "ConnectTimeoutError")
+
+
+def _region(pattern: re.Pattern[str], where: str) -> str | None:
+    """The Region that a URL or an ARN names; None leaves it to the environment."""
+    match = pattern.match(where)
+    return match["region"] if match else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,313 @@
+"""`Launcher`: finds the jobs of a schedule group, and starts their tasks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from cronce.aws.errors import JobUnknownError
+from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.client.reporting import report
+from cronce.ecs.definition import JobDefinition, definition_of, launch_overrides
+from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_name
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import schedule_name_stem
+from cronce.vocabulary.states import Trigger
+from cronce.vocabulary.values import value_class
+
+MOST_LAUNCHES_AT_ONCE = 10
+"""How many earlier launches of an attempt, each stopped by now, `run` steps over."""
+
+_TASK_CLUSTER = re.compile(r"arn:[^:]+:ecs:[^:]+:[0-9]*:task/(?P<cluster>[^/]+)/")
+
+
+@value_class(kw_only=True)
+class Launched:
+    """A task was started, or had been by the same launch before."""
+
+    task_arn: str
+
+
+@value_class
+class NotLaunched:
+    """ECS did not start a task, and would not if asked again at once; `reason` is what it said."""
+
+    reason: str
+
+
+class Launcher:
+    """The jobs of one schedule group, as they are defined now."""
+
+    def __init__(
+        self,
+        *,
+        group: str,
+        region: str | None = None,
+        endpoint: str | None = None,
+        scheduler: Any = None,  # noqa: ANN401  # a boto client, made at run time
+        ecs: Any = None,  # noqa: ANN401
+    ) -> None:
+        """Nothing is called yet.
+
+        Args:
+            group: The schedule group.
+            region: Where; None for the environment's.
+            endpoint: Another endpoint than AWS's.
+            scheduler: A botocore or boto3 client to use.
+            ecs: As `scheduler`.
+        """
+        self.group = group
+        self._region = region
+        self._endpoint = endpoint
+        self._clients = {name: client for name, client in (("scheduler", scheduler), ("ecs", ecs)) if client}
+        self._read: dict[str, tuple[datetime, JobDefinition | None]] = {}
+
+    def jobs(self) -> Iterator[JobDefinition]:
+        """Every job of the group, in the order of the schedules' names.
+
+        A schedule that was not changed since this launcher read it is not read again: a later
+        look costs one request for a hundred jobs. A job that cannot be read is reported and left out.
+
+        Raises:
+            LaunchUnavailableError: A call had no answer.
+            LaunchRefusedError: The group does not exist, or may not be read.
+        """
+        for schedule in self._schedules():
+            if definition := self._definition(schedule):
+                yield definition
+
+    def find(self, job: str) -> JobDefinition:
+        """The job's definition.
+
+        Raises:
+            JobUnknownError: No schedule of the group is for this job.
+            LaunchUnavailableError: A call had no answer.
+            LaunchRefusedError: The group does not exist, or may not be read.
+        """
+        for schedule in self._schedules(NamePrefix=schedule_name_stem(job)):
+            definition = self._definition(schedule)
+            if definition is not None and definition.job == job:
+                return definition
+        jobs: list[str] = []
+        for definition in self.jobs():
+            if definition.job == job:
+                return definition
+            jobs.append(definition.job)
+        raise JobUnknownError(job, self.group, get_close_matches(job, jobs, n=3))
+
+    def defined_by(self, schedule_name: str) -> JobDefinition | None:
+        """The job that the schedule of this name defines; None if there is none, or it is no job of cronce.
+
+        Raises:
+            LaunchUnavailableError: The call had no answer.
+            LaunchRefusedError: The group may not be read.
+        """
+        return self._definition({"Name": schedule_name})
+
+    def run(
+        self,
+        definition: JobDefinition,
+        period: str,
+        *,
+        scheduled_at: datetime | None,
+        trigger: Trigger,
+        attempt: int,
+        launch: int = 1,
+        environment: Mapping[str, str] | None = None,
+    ) -> Launched | NotLaunched:
+        """Start a task for the period now, as the schedule would.
+
+        The same launch (job, period, attempt, launch) is one task for a day, however often it is
+        asked for. If that task has stopped already, the next launch is tried.
+
+        Args:
+            definition: The job.
+            period: Which period the task is for.
+            scheduled_at: Its nominal time, if it has one.
+            trigger: Who asks.
+            attempt: The number that the attempt will have.
+            launch: Which launch of that attempt this is.
+            environment: More variables for the job's container.
+
+        Raises:
+            LaunchUnavailableError: ECS did not answer, or is busy.
+            LaunchRefusedError: This side cannot even ask.
+        """
+        target = definition.target
+        parameters = _as_run_task(target["EcsParameters"])
+        stopped = ""
+        for number in range(launch, launch + MOST_LAUNCHES_AT_ONCE):
+            overrides = launch_overrides(
+                definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=number, environment=environment
+            )
+            try:
+                answer = self._call(
+                    "ecs",
+                    "run_task",
+                    f"{definition.job} {period}",
+                    cluster=target["Arn"],
+                    overrides=overrides,
+                    clientToken=client_token(definition.job, period, attempt=attempt, launch=number),
+                    startedBy=f"cronce/{trigger}",
+                    **parameters,
+                )
+            except CallRefusedError as no:
+                if no.code == "ConflictException":
+                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.message
+                    return NotLaunched(f"it was started already, with other settings: {tasks}")
+                return NotLaunched(str(no))
+            if answer.get("failures") or not answer.get("tasks"):
+                return NotLaunched(_failures(answer))
+            task = answer["tasks"][0]
+            if "STOPPED" not in (task.get("lastStatus"), task.get("desiredStatus")):
+                return Launched(task_arn=task["taskArn"])
+            stopped = task["taskArn"]
+        return NotLaunched(f"{MOST_LAUNCHES_AT_ONCE} launches of this attempt have stopped, the last is {stopped}")
+
+    def run_later(
+        self,
+        definition: JobDefinition,
+        period: str,
+        *,
+        scheduled_at: datetime | None,
+        trigger: Trigger,
+        attempt: int,
+        launch: int,
+        not_before: datetime,
+    ) -> bool:
+        """Let EventBridge Scheduler start a task for the period, once, in the first whole minute from `not_before` on.
+
+        Args:
+            definition: The job.
+            period: Which period the task is for.
+            scheduled_at: Its nominal time, if it has one.
+            trigger: Who asks.
+            attempt: The number that the attempt will have.
+            launch: Which launch of that attempt this is.
+            not_before: Aware, and some seconds ahead.
+
+        Returns:
+            True if this call arranged it, False if the same launch was arranged already.
+
+        Raises:
+            LaunchUnavailableError: EventBridge Scheduler did not answer, or is busy.
+            LaunchRefusedError: It refuses the schedule.
+        """
+        overrides = launch_overrides(definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=launch)
+        try:
+            self._call(
+                "scheduler",
+                "create_schedule",
+                f"{definition.job} {period}",
+                GroupName=definition.group_name,
+                Name=one_shot_name(definition.job, period, attempt=attempt, launch=launch),
+                Description=f"{trigger}, attempt {attempt}, launch {launch}: {definition.job} {period}"[:512],
+                ScheduleExpression=at_expression(not_before),
+                ScheduleExpressionTimezone="UTC",
+                FlexibleTimeWindow={"Mode": "OFF"},
+                ActionAfterCompletion="DELETE",
+                State="ENABLED",
+                Target={**definition.target, "Input": json.dumps(overrides)},
+            )
+        except CallRefusedError as no:
+            if no.code == "ConflictException":
+                return False
+            raise no.as_error() from no
+        return True
+
+    def stop_reason(self, task_arn: str) -> str | None:
+        """Why the task has stopped; None while it lives, and where that cannot be known.
+
+        Raises:
+            LaunchUnavailableError: ECS did not answer, or is busy.
+        """
+        cluster = _TASK_CLUSTER.match(task_arn)
+        request = {"cluster": cluster["cluster"]} if cluster else {}
+        try:
+            answer = self._call("ecs", "describe_tasks", task_arn, tasks=[task_arn], **request)
+        except CallRefusedError:
+            return None
+        for task in answer.get("tasks", ()):
+            if task.get("lastStatus") == "STOPPED":
+                return _stop_reason(task)
+        return None
+
+    def _schedules(self, **filters: str) -> Iterator[Mapping[str, Any]]:
+        """The group's schedules without the one-shots, as ListSchedules tells of them."""
+        request: dict[str, Any] = {"GroupName": self.group, "MaxResults": 100, **filters}
+        while True:
+            try:
+                page = self._call("scheduler", "list_schedules", f"the group {self.group}", **request)
+            except CallRefusedError as no:
+                raise no.as_error() from no
+            yield from (each for each in page["Schedules"] if not is_one_shot(each["Name"]))
+            if not page.get("NextToken"):
+                return
+            request["NextToken"] = page["NextToken"]
+
+    def _definition(self, schedule: Mapping[str, Any]) -> JobDefinition | None:
+        name, modified_at = schedule["Name"], schedule.get("LastModificationDate")
+        if name in self._read and self._read[name][0] == modified_at:
+            return self._read[name][1]
+        try:
+            answer = self._call("scheduler", "get_schedule", name, GroupName=self.group, Name=name)
+            definition = definition_of(answer)
+        except CallRefusedError as no:
+            if no.code == "ResourceNotFoundException":  # deleted since it was listed
+                return None
+            raise no.as_error() from no
+        except InputInvalidError as error:
+            report("unreadable_job", level="ERROR", schedule=name, error=str(error))
+            definition = None
+        if modified_at is not None:
+            self._read[name] = (modified_at, definition)
+        return definition
+
+    def _call(self, service: str, operation: str, about: str, **request: Any) -> Any:  # noqa: ANN401  # an SDK's
+        client = self._clients.get(service)
+        if client is None:
+            client = make_client(service, region=self._region, endpoint=self._endpoint)
+            self._clients[service] = client
+        return call(client, operation, about, **request)
+
+
+def _failures(answer: Mapping[str, Any]) -> str:
+    """What a RunTask that answered 200 without a task says (ECS API Reference, "API failure reasons")."""
+    told = [
+        ": ".join(str(failure[key]) for key in ("reason", "detail", "arn") if failure.get(key))
+        for failure in answer.get("failures", ())
+    ]
+    return "; ".join(told) or "RunTask answered with neither a task nor a failure"
+
+
+def _stop_reason(task: Mapping[str, Any]) -> str:
+    containers = [
+        f"{container.get('name')}: {container.get('reason') or 'exit code ' + str(container['exitCode'])}"
+        for container in task.get("containers", ())
+        if container.get("reason") or container.get("exitCode") is not None
+    ]
+    return "; ".join([task.get("stoppedReason") or task.get("stopCode") or "stopped", *containers])
+
+
+def _as_run_task(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A schedule's EcsParameters as arguments of RunTask: two have other names, all another case."""
+    names = {"TaskDefinitionArn": "taskDefinition", "TaskCount": "count"}
+    return {names.get(name, _lower_first(name)): _lower_keys(value) for name, value in parameters.items()}
+
+
+def _lower_keys(value: object) -> object:
+    match value:
+        case dict():
+            return {_lower_first(name): _lower_keys(part) for name, part in value.items()}
+        case list():
+            return [_lower_keys(part) for part in value]
+        case _:
+            return value
+
+
+def _lower_first(name: str) -> str:
+    return name[:1].lower() + name[1:]

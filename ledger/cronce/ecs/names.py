@@ -1,0 +1,53 @@
+"""What a launch is called: the same for everybody who wants the same, so that it happens once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from urllib.parse import unquote, urlsplit
+
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import schedule_group_name
+
+_ONE_SHOT = re.compile(r"once-[0-9a-f]{16}")
+_MINUTE = timedelta(minutes=1)
+
+
+def one_shot_name(job: str, period: str, *, attempt: int, launch: int) -> str:
+    """The name of the one-shot schedule of this launch."""
+    return f"once-{_digest(job, period, attempt, launch)[:16]}"
+
+
+def is_one_shot(schedule_name: str) -> bool:
+    """True for a name that `one_shot_name` made."""
+    return _ONE_SHOT.fullmatch(schedule_name) is not None
+
+
+def client_token(job: str, period: str, *, attempt: int, launch: int) -> str:
+    """RunTask's `clientToken`: for a day, one token is one task."""
+    return _digest(job, period, attempt, *([launch] if launch > 1 else []))[:32]
+
+
+def at_expression(not_before: datetime) -> str:
+    """`at(...)` in UTC at the first whole minute not before that moment: EventBridge Scheduler knows no less."""
+    at = not_before.astimezone(UTC)
+    whole = at.replace(second=0, microsecond=0)
+    return f"at({whole if whole == at else whole + _MINUTE:%Y-%m-%dT%H:%M:%S})"
+
+
+def schedule_group_of(ledger: str) -> str:
+    """The schedule group that goes with the ledger of this URL.
+
+    Raises:
+        InputInvalidError: The ledger is no DynamoDB table; no schedules go with it.
+    """
+    parts = urlsplit(ledger)
+    table = unquote(parts.netloc + parts.path).rpartition("/")[2]
+    if parts.scheme != "dynamodb" or not table:
+        raise InputInvalidError("ledger", ledger, "dynamodb://TABLE?region=REGION: schedules go with a table")
+    return schedule_group_name(table)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()

@@ -1,0 +1,166 @@
+"""What `cronce pin` does between its options and its exit code: stand by, lead, let go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from cronce.client.claim import Claim
+from cronce.client.leadership import Leadership
+from cronce.client.reporting import report
+from cronce.guard.child import Child, Ended, Ending, supervise
+from cronce.guard.kernel_timer import Lifeline
+from cronce.guard.signals import SignalQueue
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.environment import ATTEMPT, FENCE, METRICS
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.states import Reason
+
+_RED_AFTER = 60.0
+"""Seconds without an answer of the ledger until one who stands by counts as ill: replacing it might help."""
+
+_BETWEEN_SIGNS_OF_LIFE = 60.0
+"""Seconds between two of a leader's metrics: an alarm on their absence says that nobody leads."""
+
+
+class Pinned:
+    """A command that runs here for as long as this process leads."""
+
+    def __init__(self, leadership: Leadership, command: Sequence[str], *, grace: float) -> None:
+        """Take what is needed; nothing happens yet.
+
+        Args:
+            leadership: The wish to lead.
+            command: What to run.
+            grace: Seconds between SIGTERM and SIGKILL.
+        """
+        self._leadership = leadership
+        self._command = command
+        self._grace = grace
+        self._claim: Claim | None = None
+
+    def run(self, signals: SignalQueue) -> int:
+        """Stand by and lead by turns until the command ends or a signal says so; the exit code.
+
+        Raises:
+            InputInvalidError: The store's time limits do not fit in the lease.
+        """
+        if os.environ.get(METRICS) == "emf":
+            threading.Thread(target=self._show_life, name="cronce-signs-of-life", daemon=True).start()
+        while (claim := self._leadership.wait(signals)) is not None:
+            self._claim = claim
+            try:
+                code = self._lead(claim, signals)
+            finally:
+                self._claim = None
+            if code is not None:
+                return code
+        return exit_codes.BY_SIGNAL + (signals.stopping or signal.SIGTERM)
+
+    def trouble(self) -> str | None:
+        """Why this process is not healthy; None if it is. From any thread."""
+        claim = self._claim
+        if claim is not None:
+            return "its lease is lost, the command is being stopped" if claim.lost else None
+        silent = self._leadership.silent_for
+        return None if silent < _RED_AFTER else f"standing by, but the ledger has not answered for {silent:.0f} s"
+
+    def _lead(self, claim: Claim, signals: SignalQueue) -> int | None:
+        """Run the command for one term; the exit code, or None to stand by again."""
+        began = time.monotonic()
+        while signals.next(0) is not None:
+            """What came while there was no command is not for it; being asked to stop is remembered."""
+        if signals.stopping:
+            _release(claim, f"{signals.stopping.name} before the command started", began)
+            return exit_codes.BY_SIGNAL + signals.stopping
+        try:
+            ended = self._run(claim, signals)
+        except LeaseLostError:
+            return _lose(claim, began)
+        if isinstance(ended, OSError):
+            code = exit_codes.NOT_FOUND if isinstance(ended, FileNotFoundError) else exit_codes.NOT_EXECUTABLE
+            _release(claim, f"{self._command[0]}: {ended.strerror}", began, exit_code=code)
+            return code
+        if ended.ending is Ending.LOST:
+            return _lose(claim, began)
+        why = "the command ended" if ended.ending is Ending.ITSELF else "the command was stopped"
+        _release(claim, why, began, exit_code=ended.code)
+        return ended.code
+
+    def _run(self, claim: Claim, signals: SignalQueue) -> Ended | OSError:
+        """How the command ended, or why it could not be started; in the end nothing of it is left.
+
+        Raises:
+            LeaseLostError: The lease was over before the command began.
+        """
+        environ = os.environ | {ATTEMPT: str(claim.attempt), FENCE: str(claim.fence)}
+        lifeline = Lifeline(claim)
+        try:
+            claim.check()  # this process may have been stopped since the claim, for longer than its lease
+            try:
+                child = Child(self._command, environ)
+            except OSError as error:
+                return error
+
+            def after_beat() -> None:
+                lifeline.extend()
+                signals.wake()
+
+            try:
+                report("leading", job=claim.job, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
+                claim.start_heartbeat(after=after_beat)
+                return supervise(child, claim, signals, grace=self._grace)
+            finally:
+                # What it started must not outlive it: the lease is free in a moment.
+                child.send(signal.SIGKILL)
+        finally:
+            lifeline.let_go()
+
+    def _show_life(self) -> None:
+        while True:
+            time.sleep(_BETWEEN_SIGNS_OF_LIFE)
+            claim = self._claim
+            if claim is not None and not claim.lost:
+                report("leads", job=claim.job, attempt=claim.attempt)
+
+
+def _release(claim: Claim, why: str, began: float, *, exit_code: int | None = None) -> None:
+    """Let the next one lead at once. Where that cannot be written, the lease tells it in time."""
+    try:
+        claim.fail(why, reason=Reason.INTERRUPTED, exit_code=exit_code)
+    except LeaseLostError as error:
+        _report_lost(claim, error, began)
+    else:
+        report("released", message=why, exit_code=exit_code, **_term(claim, began))
+
+
+def _lose(claim: Claim, began: float) -> int | None:
+    """Say what became of the lease, after the command was stopped: 70 if somebody took it, else None.
+
+    Where the ledger was away, or this process was stopped for too long, nobody did anything: then it
+    stands by again, and leads as soon as it may.
+    """
+    try:
+        claim.interrupt("its lease could not be renewed in time")
+    except LeaseLostError as error:
+        _report_lost(claim, error, began)
+        return None if isinstance(error.__cause__, LedgerUnavailableError) else exit_codes.LEASE_LOST
+    reason = claim.record.reason
+    if reason == Reason.RELEASED:
+        message = f"{claim.record.actor or 'a person'} released it: {claim.record.note or 'no reason given'}"
+        report("lost", level="ERROR", reason=reason, message=message, **_term(claim, began))
+        return exit_codes.LEASE_LOST
+    report("lost", level="ERROR", message="its lease could not be renewed in time", **_term(claim, began))
+    return None
+
+
+def _report_lost(claim: Claim, error: LeaseLostError, began: float) -> None:
+    report("lost", level="ERROR", message=str(error), **_term(claim, began))
+
+
+def _term(claim: Claim, began: float) -> dict[str, Any]:
+    return {"job": claim.job, "attempt": claim.attempt, "duration": round(time.monotonic() - began, 3)}

@@ -1,0 +1,66 @@
+"""The states of a run and every change between them. `docs/protocol.md` draws this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from cronce.vocabulary.states import Status
+
+
+class Event(StrEnum):
+    """What can happen to a run."""
+
+    CLAIM = "CLAIM"
+    """A process takes a run that nobody touched before."""
+    SUSPEND = "SUSPEND"
+    """A tick arrives for a suspended job."""
+    EXPIRE = "EXPIRE"
+    """A tick arrives, or still waits, after its starting deadline."""
+    MISS = "MISS"
+    """An observer finds that a tick was never delivered, or its task never started."""
+    RENEW = "RENEW"
+    """The owner says that it lives, or stores a checkpoint."""
+    CANCEL = "CANCEL"
+    """Somebody asks the owner to stop."""
+    BLOCK = "BLOCK"
+    """The claimed run finds another run of the job at work and stands back."""
+    COMPLETE = "COMPLETE"
+    """The owner's work is done. It outranks an observer that took the owner for dead."""
+    FAIL = "FAIL"
+    """The attempt ended without success, or an observer found it dead, or its task gone before it began."""
+    TAKE_OVER = "TAKE_OVER"
+    """A process begins the next attempt."""
+    FORCE = "FORCE"
+    """A person repeats a success, with a reason."""
+    RELEASE = "RELEASE"
+    """A person frees a held or stuck run for the next attempt."""
+
+
+_R, _S, _F = Status.RUNNING, Status.SUCCEEDED, Status.FAILED
+
+TRANSITIONS: Mapping[tuple[Status | None, Event], Status] = MappingProxyType(
+    {
+        (None, Event.CLAIM): _R,
+        (None, Event.SUSPEND): Status.SKIPPED,
+        (None, Event.EXPIRE): Status.MISSED,
+        (None, Event.MISS): Status.MISSED,
+        (None, Event.FAIL): _F,
+        (_R, Event.RENEW): _R,
+        (_R, Event.CANCEL): _R,
+        (_R, Event.TAKE_OVER): _R,
+        (_R, Event.BLOCK): Status.SKIPPED,
+        (_R, Event.EXPIRE): Status.MISSED,
+        (_R, Event.COMPLETE): _S,
+        (_R, Event.FAIL): _F,
+        (_R, Event.RELEASE): _F,
+        (_F, Event.COMPLETE): _S,
+        (_F, Event.RELEASE): _F,
+        (_F, Event.TAKE_OVER): _R,
+        (Status.SKIPPED, Event.TAKE_OVER): _R,
+        (Status.MISSED, Event.TAKE_OVER): _R,
+        (_S, Event.FORCE): _R,
+    }
+)
+"""(status before, event) -> status after; `None` is "no row". What is not here cannot happen."""

@@ -1,0 +1,157 @@
+"""How a job treats overlaps, lateness, failures and crashes, in Kubernetes CronJob's words."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from enum import StrEnum
+
+from cronce.vocabulary.durations import format_duration, parse_duration
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.values import field_names, value_class
+
+_ONE_SECOND = timedelta(seconds=1)
+
+
+class ConcurrencyPolicy(StrEnum):
+    """What happens when a run of the job is due while another one still runs."""
+
+    ALLOW = "ALLOW"
+    """They run side by side."""
+    FORBID = "FORBID"
+    """The later one is skipped."""
+    REPLACE = "REPLACE"
+    """The running one is asked to stop; the later one starts when it is gone."""
+    WAIT = "WAIT"
+    """The later one waits for the running one, until its starting deadline."""
+
+
+class OnLost(StrEnum):
+    """What happens to a run whose process died without a word."""
+
+    RETRY = "RETRY"
+    """The next claim takes it over."""
+    HOLD = "HOLD"
+    """It waits for a person (`cronce release`)."""
+
+
+class CatchUp(StrEnum):
+    """Which of the ticks that nobody delivered are run afterwards."""
+
+    NONE = "NONE"
+    LATEST = "LATEST"
+    ALL = "ALL"
+
+
+@value_class(kw_only=True)
+class Policy:
+    """How a job treats overlaps, lateness, failures and crashes.
+
+    Attributes:
+        concurrency_policy: See `ConcurrencyPolicy`.
+        starting_deadline: How late after its scheduled time a run may start for the first time.
+        active_deadline: How long an attempt may take.
+        backoff_limit: How many failed attempts are retried.
+        suspend: True if scheduled runs are skipped. A person's rerun is not.
+        catch_up: See `CatchUp`.
+        on_lost: See `OnLost`.
+        lease: How long a claim outlives a process that died; heartbeats renew it every quarter.
+    """
+
+    concurrency_policy: ConcurrencyPolicy = ConcurrencyPolicy.FORBID
+    starting_deadline: timedelta | None = None
+    active_deadline: timedelta | None = None
+    backoff_limit: int = 0
+    suspend: bool = False
+    catch_up: CatchUp = CatchUp.NONE
+    on_lost: OnLost = OnLost.RETRY
+    lease: timedelta = timedelta(seconds=60)
+
+    def __post_init__(self) -> None:
+        if not timedelta(milliseconds=500) <= self.lease <= timedelta(hours=1):
+            raise InputInvalidError("lease", format_duration(self.lease), "500ms to 1h")
+        if not 0 <= self.backoff_limit <= 1000:
+            raise InputInvalidError("backoff_limit", self.backoff_limit, "a whole number from 0 to 1000")
+        for name in ("starting_deadline", "active_deadline"):
+            deadline: timedelta | None = getattr(self, name)
+            if deadline is not None and deadline < _ONE_SECOND:
+                raise InputInvalidError(name, format_duration(deadline), "at least 1s")
+
+    @classmethod
+    def from_json(cls, text: str, *, what: str = "policy") -> Policy:
+        """The policy that a JSON object says, e.g. `{"backoff_limit": 2, "lease": "60s"}`.
+
+        Raises:
+            InputInvalidError: It is not a JSON object, or a field is unknown or not usable.
+        """
+        try:
+            given = json.loads(text, object_pairs_hook=_without_duplicates)
+        except (ValueError, RecursionError):
+            raise InputInvalidError(what, text, "a JSON object, each field once") from None
+        if not isinstance(given, dict):
+            raise InputInvalidError(what, text, "a JSON object")
+        return cls.from_fields(given, what=what)
+
+    @classmethod
+    def from_fields(cls, given: dict[str, object], *, what: str = "policy") -> Policy:
+        """The policy that the fields say, each as a person writes it; absent ones are the default.
+
+        Raises:
+            InputInvalidError: A field is unknown or not usable; the error names it.
+        """
+        known = field_names(cls)
+        for name in given:
+            if name not in known:
+                raise InputInvalidError(f"{what} field", name, ", ".join(known))
+        parsed = {name: _parsed(name, value, what=f"{what} {name}") for name, value in given.items()}
+        return cls(**parsed)  # type: ignore[arg-type]  # each value was parsed for its own field
+
+    def to_json(self) -> str:
+        """The JSON that `from_json` reads back as this policy; defaults are left out."""
+        return json.dumps(self.to_fields())
+
+    def to_fields(self) -> dict[str, object]:
+        """The fields that `from_fields` reads back as this policy; defaults are left out."""
+        default = Policy()
+        values = {name: getattr(self, name) for name in field_names(Policy)}
+        changed = {name: value for name, value in values.items() if value != getattr(default, name)}
+        return {n: format_duration(v) if isinstance(v, timedelta) else v for n, v in changed.items()}
+
+
+def _parsed(name: str, value: object, *, what: str) -> object:
+    match name:
+        case "concurrency_policy":
+            return _choice(ConcurrencyPolicy, value, what=what)
+        case "on_lost":
+            return _choice(OnLost, value, what=what)
+        case "catch_up":
+            return _choice(CatchUp, value, what=what)
+        case "backoff_limit":
+            if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 4:
+                value = int(value)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise InputInvalidError(what, value, "a whole number from 0 to 1000")
+            return value
+        case "suspend":
+            if not isinstance(value, bool):
+                raise InputInvalidError(what, value, "true or false")
+            return value
+        case "lease":
+            return parse_duration(value, what=what)
+        case _:
+            return None if value is None else parse_duration(value, what=what)
+
+
+def _choice(kind: type[StrEnum], value: object, *, what: str) -> StrEnum:
+    """The member that `value` names; case does not matter, as in a shell command."""
+    if isinstance(value, str) and value.upper() in kind.__members__:
+        return kind[value.upper()]
+    raise InputInvalidError(what, value, ", ".join(kind))
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        msg = "a field stands twice"
+        raise ValueError(msg)
+    return given

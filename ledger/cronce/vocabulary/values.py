@@ -1,0 +1,102 @@
+"""Value classes: frozen, with slots, compared by what they hold.
+
+They are what `@dataclass(frozen=True, slots=True)` makes, for type checkers too. The standard
+decorator writes source code for every class and compiles it, and loads `inspect` to do so: that
+was a quarter of the time in which `cronce exec` decides (docs/adr/0006-lean-transport.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, TypeVar, dataclass_transform, overload
+
+T = TypeVar("T")
+
+_REQUIRED = object()
+_set = object.__setattr__
+
+
+@overload
+def value_class(cls: type[T]) -> type[T]: ...
+@overload
+def value_class(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(frozen_default=True)
+def value_class(cls: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
+    """Make a class of annotated fields, in their order, into a value class.
+
+    A field's default must be immutable: it is shared. `__post_init__` runs at the end of
+    `__init__`; a method that the class has itself is kept.
+
+    Args:
+        cls: The class; it may have no base class with fields.
+        kw_only: True if fields can only be given by name.
+    """
+    return _made(cls, kw_only=kw_only) if cls is not None else lambda late: _made(late, kw_only=kw_only)
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    """The names of the fields of a value class, in their order."""
+    names: tuple[str, ...] = cls.__match_args__  # type: ignore[attr-defined]  # every value class has them
+    return names
+
+
+def replace(original: T, **changes: Any) -> T:  # noqa: ANN401  # as in `dataclasses`
+    """A copy of the value with some fields changed."""
+    return type(original)(**{name: getattr(original, name) for name in field_names(type(original))} | changes)
+
+
+def _made(cls: type[T], *, kw_only: bool) -> type[T]:
+    namespace = dict(cls.__dict__)
+    names = tuple(namespace.get("__annotations__", ()))
+    defaults = {name: namespace.pop(name) for name in names if name in namespace}
+    fields = [(name, defaults.get(name, _REQUIRED)) for name in names]
+    post_init = namespace.get("__post_init__")
+    values_of: Callable[[Any], tuple[Any, ...]] = (
+        attrgetter(*names) if len(names) > 1 else lambda it: tuple(getattr(it, name) for name in names)
+    )
+
+    def init(self: object, *values: object, **named: object) -> None:
+        if len(values) > (0 if kw_only else len(names)):
+            raise TypeError(f"{cls.__name__}: too many positional arguments")
+        given = dict(zip(names, values, strict=False))
+        if not given.keys().isdisjoint(named) or not named.keys() <= set(names):
+            raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
+        given |= named
+        for name, default in fields:
+            it = given.get(name, default)
+            if it is _REQUIRED:
+                raise TypeError(f"{cls.__name__}: {name} is missing")
+            _set(self, name, it)
+        if post_init is not None:
+            post_init(self)
+
+    def equal(self: object, other: object) -> bool:
+        return values_of(self) == values_of(other) if type(self) is type(other) else NotImplemented
+
+    def show(self: object) -> str:
+        return f"{cls.__qualname__}({', '.join(f'{n}={v!r}' for n, v in zip(names, values_of(self), strict=True))})"
+
+    def refuse(_self: object, name: str, *_: object) -> None:
+        raise AttributeError(f"{cls.__name__}.{name} cannot be changed: a value is replaced, see `replace`")
+
+    for name in ("__dict__", "__weakref__"):
+        namespace.pop(name, None)
+    made_for_all = {
+        "__init__": init,
+        "__eq__": equal,
+        "__hash__": lambda self: hash(values_of(self)),
+        "__repr__": show,
+        "__setattr__": refuse,
+        "__delattr__": refuse,
+        "__reduce__": lambda self: (_rebuilt, (type(self), values_of(self))),
+    }
+    finished = made_for_all | namespace | {"__slots__": names, "__match_args__": names}
+    metaclass: Any = type(cls)
+    made: type[T] = metaclass(cls.__name__, cls.__bases__, finished)
+    return made
+
+
+def _rebuilt(cls: type[T], values: tuple[Any, ...]) -> T:
+    """What copying and pickling call."""
+    return cls(**dict(zip(field_names(cls), values, strict=True)))

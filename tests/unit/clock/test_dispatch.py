@@ -1,0 +1,285 @@
+"""One tick, from the ledger's yes to its end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cronce.client.ledger import Ledger
+from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError
+from cronce.clock.dispatch import Dispatcher, Ending, Order, Outcome
+from cronce.clock.plan import Verdict
+from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
+from cronce.vocabulary.states import Reason
+from tests.support.clocks import ManualClock
+from tests.support.clockwork import CLOCK, MINUTE, SECOND, T0, at, job
+from tests.support.lossy_store import LossyStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cronce.protocol.records import RunRecord
+    from cronce.stores.store import Store
+
+PERIOD = at(timedelta(0))
+
+
+class Desk:
+    """A dispatcher with its ledger, its time and what its target was given."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.clock = ManualClock(T0 + SECOND)
+        self.ledger = Ledger(store or MemoryStore(), owner="me", clock=self.clock)
+        self.other = Ledger(store or self.ledger._store, owner="other", clock=self.clock)
+        self.stop = threading.Event()
+        self.give_up = threading.Event()
+        self.given: list[Delivery] = []
+        self.target: Callable[[Delivery], str | None] = lambda _: "receipt"
+        self.dispatcher = Dispatcher(
+            self.ledger, clock_name=CLOCK, send=self._send, clock=self.clock, stop=self.stop, give_up=self.give_up
+        )
+
+    def carry_out(self, verdict: Verdict = Verdict.ON_TIME, **changes: Any) -> Outcome:  # noqa: ANN401  # fields of `Order`
+        """The order for the tick at T0."""
+        default: dict[str, Any] = {"job": job(), "tick": T0, "verdict": verdict}
+        return self.dispatcher.carry_out(Order(**default | changes))
+
+    @property
+    def row(self) -> RunRecord | None:
+        """Its row."""
+        return self.other.run(f"{CLOCK}:beat", PERIOD)
+
+    def stands(self) -> tuple[str, str | None]:
+        """Status and reason of its row, which must be there."""
+        row = self.row
+        assert row is not None
+        return str(row.status), row.reason
+
+    def claim_elsewhere(self, **policy: Any) -> Any:  # noqa: ANN401  # a claim, used as such
+        """Somebody else claims the tick."""
+        allow = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW, **policy)
+        return self.other.claim(f"{CLOCK}:beat", PERIOD, policy=allow, scheduled_at=T0)
+
+    def _send(self, delivery: Delivery) -> str | None:
+        self.given.append(delivery)
+        return self.target(delivery)
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The events of the log so far."""
+    return [json.loads(line)["cronce.event"] for line in capsys.readouterr().err.splitlines()]
+
+
+def test_the_target_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Job, period and nominal time; its receipt is the run's result."""
+    desk = Desk()
+    assert desk.carry_out() == Outcome(Ending.SETTLED, answered=True)
+    (delivery,) = desk.given
+    assert (delivery.job.name, delivery.period, delivery.scheduled_at) == ("beat", PERIOD, T0)
+    assert json.loads(delivery.message) == {"job": "beat", "period": PERIOD, "scheduled_at": PERIOD}
+    row = desk.row
+    assert row is not None
+    assert (row.status, row.result, row.scheduled_at, row.trigger) == ("SUCCEEDED", '"receipt"', T0, "schedule")
+    (line,) = [json.loads(text) for text in capsys.readouterr().err.splitlines()]
+    assert line["cronce.event"] == "tick_dispatched"
+    assert (line["cronce.clock"], line["cronce.job"], line["cronce.period"]) == (CLOCK, f"{CLOCK}:beat", PERIOD)
+    assert line["cronce.lateness"] == 1.0
+
+
+def test_what_is_caught_up_says_so() -> None:
+    """And has no deadline."""
+    desk = Desk()
+    desk.clock.advance(timedelta(days=2))
+    assert desk.carry_out(Verdict.CATCH_UP).ending is Ending.SETTLED
+    assert desk.given[0].trigger == "catch_up"
+    assert desk.stands() == ("SUCCEEDED", None)
+
+
+def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The ledger has the last word on the deadline."""
+    desk = Desk()
+    desk.clock.advance(5 * MINUTE)
+    assert desk.carry_out().ending is Ending.SETTLED
+    assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
+    assert told(capsys) == ["tick_missed"]
+
+
+def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """What somebody else did with it stands."""
+    desk = Desk()
+    assert desk.carry_out(Verdict.MISS).ending is Ending.SETTLED
+    assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
+    done = Desk()
+    done.claim_elsewhere().complete()
+    assert done.carry_out(Verdict.MISS).ending is Ending.SETTLED
+    assert done.stands() == ("SUCCEEDED", None)
+    assert told(capsys) == ["tick_missed", "tick_refused"]
+
+
+def test_a_tick_whose_tries_were_cut_short_is_told_as_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its clock stopped before it could give up; one that has no try left was told already."""
+    desk = Desk()
+    desk.claim_elsewhere().fail("no")
+    assert desk.carry_out(Verdict.MISS).ending is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS, job=job(backoff_limit=0)).ending is Ending.SETTLED
+    assert told(capsys) == ["tick_failed", "tick_refused"]
+
+
+def test_what_another_clock_dispatches_is_looked_at_again() -> None:
+    """By reading, which costs less than a claim that is refused."""
+    desk = Desk()
+    claim = desk.claim_elsewhere()
+    assert desk.carry_out().ending is Ending.UNRESOLVED
+    assert desk.carry_out(Verdict.MISS).ending is Ending.UNRESOLVED
+    assert desk.carry_out(unresolved=True).ending is Ending.UNRESOLVED
+    claim.complete()
+    assert desk.carry_out(unresolved=True).ending is Ending.SETTLED
+    assert desk.given == []
+
+
+def test_what_another_clock_died_of_is_taken_over() -> None:
+    """When its lease and the skew are over."""
+    desk = Desk()
+    desk.claim_elsewhere(lease=timedelta(seconds=20))
+    desk.clock.advance(timedelta(seconds=25))
+    assert desk.carry_out(unresolved=True).ending is Ending.UNRESOLVED
+    desk.clock.advance(timedelta(milliseconds=1))
+    assert desk.carry_out(unresolved=True).ending is Ending.SETTLED
+    assert len(desk.given) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "answered"),
+    [
+        (DispatchFailedError("no"), None),
+        (DispatchFailedError("nothing", timed_out=True), False),
+        (ZeroDivisionError("a bug"), None),
+    ],
+)
+def test_a_failure_is_written_down_and_tried_again(error: Exception, answered: bool | None) -> None:  # noqa: FBT001  # a table
+    """An error that nobody foresaw is one too."""
+    desk = Desk()
+
+    def fail(_: Delivery) -> str:
+        raise error
+
+    desk.target = fail
+    assert desk.carry_out() == Outcome(Ending.FAILED, answered)
+    assert desk.stands() == ("FAILED", "error")
+    assert desk.carry_out(job=job(backoff_limit=1)) == Outcome(Ending.SETTLED, answered)
+    assert desk.carry_out(job=job(backoff_limit=1)).ending is Ending.SETTLED
+    assert len(desk.given) == 2
+
+
+def test_a_pause_in_which_another_clock_took_the_tick_keeps_the_target_from_being_called() -> None:
+    """SIGSTOP right behind the claim, for longer than its lease."""
+    store = LossyStore(MemoryStore())
+    desk = Desk(store)
+
+    def pause() -> None:
+        desk.clock.advance(timedelta(seconds=90))
+        desk.claim_elsewhere().complete()
+
+    store.after_next_swap = pause
+    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.carry_out(tries=2).ending is Ending.SETTLED
+    assert desk.given == []
+
+
+def test_a_claim_that_would_not_last_for_the_call_is_given_back() -> None:
+    """It is free at once, and the pause counts as no failure."""
+    store = LossyStore(MemoryStore())
+    desk = Desk(store)
+    store.after_next_swap = lambda: desk.clock.advance(timedelta(seconds=11))
+    assert desk.carry_out().ending is Ending.AGAIN
+    assert (desk.given, desk.stands()) == ([], ("FAILED", "interrupted"))
+    row = desk.row
+    assert row is not None
+    assert row.failures == 0
+
+
+def test_what_is_broken_off_is_free_at_once_and_counts_as_no_failure() -> None:
+    """The clock ends; the next one begins anew."""
+    desk = Desk()
+
+    def break_off(_: Delivery) -> str:
+        raise DispatchGivenUpError("the clock ends")
+
+    desk.target = break_off
+    assert desk.carry_out().ending is Ending.AGAIN
+    row = desk.row
+    assert row is not None
+    assert (row.status, row.reason, row.failures) == ("FAILED", Reason.INTERRUPTED, 0)
+
+
+def test_nothing_is_begun_when_this_process_cannot_wait_any_more() -> None:
+    """The grace is over."""
+    desk = Desk()
+    desk.give_up.set()
+    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.given == []
+
+
+def test_a_late_success_of_a_paused_worker_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody else has taken the tick over by then; the log says that it may have been dispatched twice."""
+    desk = Desk()
+
+    def pause(_: Delivery) -> str:
+        desk.clock.advance(MINUTE)
+        desk.claim_elsewhere().complete("theirs")
+        return "ours"
+
+    desk.target = pause
+    assert desk.carry_out().ending is Ending.SETTLED
+    row = desk.row
+    assert row is not None
+    assert (row.owner, row.result) == ("other", '"theirs"')
+    assert told(capsys) == ["tick_unclear", "tick_dispatched"]
+
+
+def test_a_ledger_that_is_away_leaves_the_tick_for_later(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says so once."""
+
+    class Away(MemoryStore):
+        """Never answers."""
+
+        def swap(self, *_: object) -> Any:  # noqa: ANN401  # never returns
+            """Never."""
+            raise LedgerUnavailableError("memory", "away", transient=False)
+
+    desk = Desk(Away())
+    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.carry_out(tries=2).ending is Ending.AGAIN
+    assert desk.given == []
+    assert told(capsys) == ["unavailable"]
+
+
+def test_an_error_that_nobody_foresaw_leaves_the_other_ticks_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """It never leaves the worker."""
+
+    class Broken(MemoryStore):
+        """Fails in a way of its own."""
+
+        def swap(self, *_: object) -> Any:  # noqa: ANN401  # never returns
+            """Never."""
+            raise ZeroDivisionError
+
+    assert Desk(Broken()).carry_out().ending is Ending.AGAIN
+    assert told(capsys) == ["tick_unclear"]
+
+
+def test_a_foreign_row_without_a_lease_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing of ours wrote it."""
+    desk = Desk()
+    desk.claim_elsewhere()
+    assert isinstance(desk.ledger._store, MemoryStore)
+    del desk.ledger._store._items[f"{CLOCK}:beat", f"run#{PERIOD}"]["lease_until"]
+    assert desk.carry_out().ending is Ending.SETTLED
+    assert desk.given == []
+    assert told(capsys) == ["tick_refused"]
