@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.cli.commands import main
+from cronce.cli.app import main
 from cronce.client.ledger import Ledger
 from cronce.ecs import Launcher
 from cronce.stores.sqlite import SqliteStore

@@ -15,7 +15,8 @@ from typing import Any
 
 import cronce.ecs
 from cronce import Ledger
-from cronce.cli.commands import _filling, _starting, main
+from cronce.cli.app import main
+from cronce.cli.commands import backfill, rerun
 from cronce.ecs import Launcher
 from tests.cli.fleet import Fleet
 
@@ -49,5 +50,5 @@ if __name__ == "__main__":
     fleet = HostFleet(Ledger.from_url(os.environ["CRONCE_LEDGER"]))
     fleet.add_job(JOB)
     setattr(cronce.ecs, "Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))  # noqa: B010  # as a test does
-    _filling.PAUSE = _starting.PAUSE = 0.05
+    backfill.PAUSE = rerun.PAUSE = 0.05
     sys.exit(main(sys.argv[1:]))

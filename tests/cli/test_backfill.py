@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cronce.cli.commands import _filling
+from cronce.cli.commands import backfill
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.cli import host_fleet
@@ -63,7 +63,7 @@ def test_the_rows_of_a_span_are_read_page_by_page(
     ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With whatever else the job has between and around them."""
-    monkeypatch.setattr(_filling, "_MOST_A_PAGE", 2)
+    monkeypatch.setattr(backfill, "_MOST_A_PAGE", 2)
     fleet.add_job(JOB)
     others = ("2026-11-24", "2026-11-25x", "2026-11-25y", "2026-11-28T05:00:00Z", "2026-12-01")
     ledger_file.put(*(run(period=period, status=Status.SUCCEEDED) for period in (*PERIODS, *others)))

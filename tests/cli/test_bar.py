@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from cronce.cli.output.bar import BackfillBar
+from cronce.cli.output.backfill import BackfillBar
 from cronce.cli.output.tables import PlainConsole
 from tests.cli.conftest import without_colour
 

@@ -85,7 +85,7 @@ def test_the_version_is_the_distributions() -> None:
 def test_help_loads_neither_rich_nor_a_store() -> None:
     """So that it is quick."""
     program = (
-        "import sys; from cronce.cli.commands import main; main(['--help']); main(['runs', '--help']);"
+        "import sys; from cronce.cli.app import main; main(['--help']); main(['runs', '--help']);"
         "print([m for m in ('rich', 'boto3', 'botocore', 'cronce.stores.sqlite', 'asyncio') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,7 +13,8 @@ from typing import Self
 import pytest
 
 from cronce.cli.actions import start
-from cronce.cli.commands import _backfill, _coming, _filling, _looking, _rerun, _starting
+from cronce.cli.commands import backfill, rerun, runs, show
+from cronce.cli.commands import next as next_command
 from cronce.client.time_source import SystemClock
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.vocabulary.policy import OnLost, Policy
@@ -45,11 +46,11 @@ def cronce_then(
 ) -> Iterator[Callable[..., Said]]:
     """Runs a command on that morning."""
     StoryTime.at = NOW
-    for module in (_looking, _starting, _filling, _coming, start):
+    for module in (runs, show, rerun, backfill, next_command, start):
         monkeypatch.setattr(module, "datetime", StoryTime)
     monkeypatch.setattr(SystemClock, "now", lambda _self: StoryTime.at)
     monkeypatch.setattr(SystemClock, "monotonic", lambda _self: StoryTime.at.timestamp())
-    for module in (_rerun, _backfill):
+    for module in (rerun, backfill):
         monkeypatch.setattr(module, "operator", lambda: "ann@desk")
     monkeypatch.setattr(time, "sleep", lambda _seconds: _time_passes(fleet))
     monkeypatch.setenv("COLUMNS", str(COLUMNS))

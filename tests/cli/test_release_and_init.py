@@ -110,8 +110,8 @@ def test_a_run_that_is_not_there_is_not_released(ledger_file: LedgerFile, cronce
 
 
 def test_a_file_is_made_once(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
-    """The second time it stood already, which is fine."""
+    """The second time it exists already, which is fine."""
     first, second = cronce("init"), cronce("init")
-    assert (first.code, first.out) == (0, f"Made: SQLite file {ledger_file.path}\n")
-    assert (second.code, second.out) == (0, f"Stood already: SQLite file {ledger_file.path}\n")
+    assert (first.code, first.out) == (0, f"Created: SQLite file {ledger_file.path}\n")
+    assert (second.code, second.out) == (0, f"Already exists: SQLite file {ledger_file.path}\n")
     assert ledger_file.path.exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.cli.commands import _looking
+from cronce.cli.commands import runs as runs_command
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
 from cronce.vocabulary.states import Reason, Status
@@ -251,8 +251,8 @@ def test_a_search_for_a_state_has_an_end(
     ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After so many runs it says how to go on, instead of reading years of them."""
-    monkeypatch.setattr(_looking, "_MOST_A_PAGE", 5)
-    monkeypatch.setattr(_looking, "_MOST_READ", 10)
+    monkeypatch.setattr(runs_command, "_MOST_A_PAGE", 5)
+    monkeypatch.setattr(runs_command, "_MOST_READ", 10)
     ledger_file.put(*(run(period=f"p{number:02}", status=Status.SUCCEEDED) for number in range(15)))
     document = json.loads(cronce("runs", JOB, "--status", "missed", "--json").out)
     assert (document["runs"], document["before"]) == ([], "p05")

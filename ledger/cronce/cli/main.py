@@ -9,29 +9,36 @@ from typing import NoReturn
 
 from cronce.vocabulary import exit_codes
 
+_RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
+
 
 def main() -> NoReturn:
     """Run the command of `sys.argv` and end the process with its exit code."""
     # Loading a program makes 16,000 objects and no garbage; looking for some takes longer than asking DynamoDB.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:]
-    match arguments[:1]:
-        case ["exec" | "pin" | "clock" as name]:
-            code = _supervise(name, arguments[1:])
-        case ["health"]:
-            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
-
-            code = health(arguments[1:])
-        case ["checkpoint"]:
-            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
-
-            code = checkpoint(arguments[1:])
-        case _:
-            _main_for_people(arguments)
+    if arguments[:1] and arguments[0] in _RUNTIME:
+        code = run_runtime(arguments[0], arguments[1:])
+    else:
+        _main_for_people(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     # The interpreter's own exit takes half as long again as everything before it.
     os._exit(code)
+
+
+def run_runtime(name: str, arguments: list[str]) -> int:
+    """Run one of the commands without click; the exit code."""
+    match name:
+        case "health":
+            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
+
+            return health(arguments)
+        case "checkpoint":
+            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
+
+            return checkpoint(arguments)
+    return _supervise(name, arguments)
 
 
 def _supervise(name: str, arguments: list[str]) -> int:
@@ -54,7 +61,7 @@ def _supervise(name: str, arguments: list[str]) -> int:
 
 def _main_for_people(arguments: list[str]) -> NoReturn:
     try:
-        from cronce.cli.commands import main as command  # noqa: PLC0415
+        from cronce.cli.app import main as command  # noqa: PLC0415
 
         sys.exit(command(arguments))
     except ModuleNotFoundError as error:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from cronce.cli.actions.fill import Backfill, Gap
+from cronce.cli.actions.ticks import local_of
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
 from cronce.vocabulary.names import period_of
@@ -30,6 +35,28 @@ def run_document(run: RunRecord) -> dict[str, Any]:
 def tick_document(tick: Preview) -> dict[str, str]:
     """The tick in UTC, spelled as the period of its run; on its zone's clocks; and what is odd about it."""
     return {"utc": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
+
+
+def backfill_document(
+    job: str,
+    span: tuple[datetime, datetime],
+    gaps: Sequence[Gap],
+    timezone: str,
+    filling: Backfill | None,
+) -> dict[str, Any]:
+    """Every tick of the span with what the ledger had and, where something was started, what became of it."""
+    ticks = [
+        {
+            "period": gap.period,
+            "local": local_of(gap.tick, timezone).isoformat(),
+            "was": gap.standing,
+            "result": filling and filling.result_of(gap),
+        }
+        for gap in gaps
+    ]
+    counts = Counter(str(filling.result_of(gap) if filling else gap.standing) for gap in gaps)
+    since, until = (period_of(at) for at in span)
+    return {"job": job, "from": since, "to": until, "ticks": ticks, "counts": counts}
 
 
 def as_json(document: object) -> str:

@@ -1,10 +1,10 @@
-"""`cronce release` and `cronce init`: what a person changes in the ledger itself."""
+"""`cronce release`: free a run for its next attempt."""
 
 from __future__ import annotations
 
 import click
 
-from cronce.cli.commands._group import commands_for, complain, ledger_option, opened, operator
+from cronce.cli.app import commands_for, complain, ledger_option, opened, operator
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import visible
 from cronce.protocol.observing import NotReleased
@@ -13,12 +13,13 @@ from cronce.vocabulary.states import Status
 
 
 @click.command(
+    "release",
     epilog="""\b
 Examples:
   cronce release daily-digest 2026-11-29 --reason "checked: half was sent"
   cronce release daily-digest 2026-11-29 --force --reason "host unplugged"
 
-Exit code 1 if the run is not one to release; the message says what to do."""
+Exit code 1 if the run is not one to release; the message says what to do.""",
 )
 @click.argument("job")
 @click.argument("period")
@@ -27,7 +28,7 @@ Exit code 1 if the run is not one to release; the message says what to do."""
 @click.option("--actor", metavar="NAME", help="Who releases it; recorded. [default: you, as user@host]")
 @ledger_option
 @click.pass_context
-def release(
+def command(
     ctx: click.Context,
     *,
     job: str,
@@ -51,20 +52,6 @@ def release(
     click.echo(f"The next start begins attempt {released.attempt + 1}. To start it now:")
     click.echo(f"  {visible(commands.run_again())}")
     return 0
-
-
-@click.command(
-    epilog="""\b
-Examples:
-  cronce init --ledger sqlite:///runs.db
-  cronce init --ledger 'dynamodb://runs?region=eu-west-1'"""
-)
-@ledger_option
-def init(*, url: str | None) -> None:
-    """Create the ledger's table or file, unless it stands already."""
-    with opened(url) as ledger:
-        made = ledger.create()
-    click.echo(f"{'Made' if made else 'Stood already'}: {visible(ledger.where)}")
 
 
 def _why_not(reason: NotReleased, run: RunRecord | None, commands: Commands) -> str:

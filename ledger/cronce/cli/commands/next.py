@@ -8,17 +8,55 @@ from pathlib import Path
 import click
 
 from cronce.cli.actions.ticks import is_expression, moment_of
-from cronce.cli.commands._group import check_ticks_are_known, launcher_for
+from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
 from cronce.schedule import Every, Kind, Preview, Schedule, parse
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.values import value_class
 
+_MOST = 1000
 
-def show_next(
-    what: str,
+
+@click.command(
+    "next",
+    epilog="""\b
+Examples:
+  cronce next '0 6 * * 1-5' --timezone Europe/Berlin
+  cronce next 'cron(30 2 * * ? *)' --timezone America/New_York \\
+      --from 2026-03-07
+  cronce next daily-digest --count 20
+  cronce next daily-digest --config clock.toml
+
+What has brackets or spaces, or begins with @, is an EXPRESSION. Without
+--timezone it is read in UTC, and a rate counts from --from.
+
+The JSON document is a list of {"utc", "local", "note"}: the tick, which is
+also the period of its run; the same on the clocks of its zone; and what a
+change of the clocks does to it ("" for nothing).
+
+Exit code 64 for an expression that is none: one line names the field.""",
+)
+@click.argument("what", metavar="JOB|EXPRESSION")
+@click.option("--timezone", metavar="TZ", help="The zone that an EXPRESSION is read in, such as Europe/Berlin.")
+@click.option(
+    "--from",
+    "since",
+    metavar="T",
+    help="From this day or time on (a tick at it counts); without a zone, in the schedule's.  [default: now]",
+)
+@click.option(
+    "--count", metavar="N", type=click.IntRange(1, _MOST), default=5, show_default=True, help="So many ticks."
+)
+@click.option(
+    "--config", metavar="FILE", help="Look for JOB in this configuration of 'cronce clock', not in the schedule group."
+)
+@json_option
+@group_option
+@ledger_option
+def command(
     *,
+    what: str,
     timezone: str | None,
     since: str | None,
     count: int,
@@ -27,7 +65,7 @@ def show_next(
     group: str | None,
     url: str | None,
 ) -> None:
-    """Print the coming ticks."""
+    """List the coming ticks of a job, or of a schedule's expression."""
     if is_expression(what):
         if config is not None:
             raise InputInvalidError("--config", config, "nothing with an EXPRESSION; it is for a JOB")
@@ -46,8 +84,7 @@ def show_next(
         if table.remark:
             click.echo(f"cronce: {visible(what)}: {table.remark}", err=True)
         return
-    from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
-    from cronce.cli.output.tick_tables import ticks_table  # noqa: PLC0415
+    from cronce.cli.output.tables import PlainConsole, ticks_table  # noqa: PLC0415  # rich
 
     console = PlainConsole()
     console.say(f"{visible(table.name)}{table.ticks.describe()}")

@@ -14,10 +14,15 @@ from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import Refuse, Start
 from cronce.cli.actions.start import Starter
 from cronce.cli.actions.ticks import check_is_due
-from cronce.cli.commands._group import (
+from cronce.cli.app import (
+    commands_for,
     complain,
+    group_option,
+    json_option,
     launcher_for,
+    ledger_option,
     opened,
+    operator,
 )
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import short_owner, visible
@@ -25,27 +30,60 @@ from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.names import checked_period
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import replace
 
 PAUSE = 2.0
 """Seconds between two looks at a run; a look costs the ledger one read."""
 
 
-def start_again(
-    commands: Commands,
+@click.command(
+    "rerun",
+    epilog="""\b
+Examples:
+  cronce rerun daily-digest 2026-11-29T05:00:00Z --follow
+  cronce rerun daily-digest 2026-11-29T05:00:00Z --force \\
+      --reason "half of the mails went to spam"
+
+A run that is at work, done or held is refused, with what to do instead.
+PERIOD has to be a tick of the job's schedule, or a run in the ledger.
+
+\b
+Exit codes: 0 the task was started (with --follow: and the run succeeded);
+1 it was not, or the run failed; 64 bad usage; 69 the ledger, the schedules
+or ECS cannot be used.
+
+The JSON document is {"job", "period", "started", "attempt", "task", "reason",
+"run"}: the run as it stands at the end, and why nothing was started.""",
+)
+@click.argument("job")
+@click.argument("period")
+@click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
+@click.option("--force", is_flag=True, help="Repeat a success, or take over a held run; needs --reason.")
+@click.option("--follow", is_flag=True, help="Wait until the run is settled, and tell how it goes.")
+@click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
+@click.option("--unscheduled", is_flag=True, help="Also a PERIOD that the schedule does not have, or not yet.")
+@json_option
+@group_option
+@ledger_option
+@click.pass_context
+def command(
+    ctx: click.Context,
     *,
-    actor: str,
+    job: str,
+    period: str,
     reason: str | None,
     force: bool,
     follow: bool,
+    actor: str | None,
     unscheduled: bool,
     as_document: bool,
     group: str | None,
     url: str | None,
 ) -> int:
-    """Start the task of that run, and follow it; the exit code."""
-    job, period = commands.job, checked_period(commands.period, what="PERIOD")
-    commands = replace(commands, period=period)
+    """Start the task of one period of JOB again, as its schedule does."""
+    if force and not reason:
+        raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
+    period = checked_period(period, what="PERIOD")
+    commands = commands_for(ctx, job, period)
     with opened(url) as ledger:
         launcher = launcher_for(url, group)
         definition = launcher.find(job)
@@ -55,7 +93,7 @@ def start_again(
             definition,
             commands,
             trigger=Trigger.MANUAL,
-            actor=actor,
+            actor=actor or operator(),
             reason=reason,
             force=force,
         )

@@ -8,18 +8,24 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import click
+
 from cronce.cli.actions.fill import Backfill, Gap, plan
 from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import Refuse, Start
 from cronce.cli.actions.start import Starter
 from cronce.cli.actions.ticks import moment_of, ticks_between
-from cronce.cli.commands._group import (
+from cronce.cli.app import (
     check_ticks_are_known,
+    commands_for,
+    group_option,
+    json_option,
     launcher_for,
+    ledger_option,
     opened,
+    operator,
 )
-from cronce.cli.commands._progress import Teller, print_document
-from cronce.cli.output.advice import Commands
+from cronce.cli.output.documents import as_json, backfill_document
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
 from cronce.schedule import Schedule
@@ -31,18 +37,74 @@ from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
+    from cronce.cli.output.backfill import Teller
     from cronce.ecs import JobDefinition
 
 PAUSE = 2.0
 """Seconds between two looks; a look costs the ledger one read for each run that is at work."""
 
+_MOST = 1000
 _MOST_A_PAGE = 1000
 
 
-def fill_gaps(
-    commands: Commands,
-    options: Sequence[str],
+@click.command(
+    "backfill",
+    epilog="""\b
+Examples:
+  cronce backfill daily-digest --from 2026-11-01 --to 2026-11-28
+  cronce backfill daily-digest --from 2026-11-01 --to 2026-11-28 --yes
+  cronce backfill hourly --from 2026-11-28T06:00:00Z \\
+      --to 2026-11-28T12:00:00Z --yes --parallel 3
+
+\b
+The ticks are those of the schedule as it is now. Days and times without a
+zone are read in its zone; both ends are included; a tick that is not due yet
+is left out. What is done is never repeated, so the same command again goes on
+where it stopped, whatever stopped it.
+
+\b
+Exit codes: 0 the plan was shown (with --yes: everything is done now); 1 not
+everything is done; 64 bad usage; 69 the ledger, the schedules or ECS cannot
+be used; 130 Ctrl-C: what was started goes on by itself.
+
+\b
+The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
+{"period", "local", "was", "result"}, result null without --yes. With --yes
+it comes at the end, and what happens meanwhile is told on stderr.""",
+)
+@click.argument("job")
+@click.option("--from", "start", metavar="T", required=True, help="The first day or time.")
+@click.option("--to", "end", metavar="T", required=True, help="The last day or time, included.")
+@click.option(
+    "--dry-run/--yes", "dry_run", default=True, help="Only show what would be started, or start it.  [default: show]"
+)
+@click.option(
+    "--parallel",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="So many at a time; more than one only for jobs whose runs may overlap (ALLOW).",
+)
+@click.option("--keep-going", is_flag=True, help="Go on after a failure, instead of stopping there.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1),
+    default=_MOST,
+    show_default=True,
+    help="Refuse more periods than that.",
+)
+@click.option("--reason", metavar="TEXT", help="Why; recorded with each run.")
+@click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
+@json_option
+@group_option
+@ledger_option
+@click.pass_context
+def command(
+    ctx: click.Context,
     *,
+    job: str,
     start: str,
     end: str,
     dry_run: bool,
@@ -50,29 +112,19 @@ def fill_gaps(
     keep_going: bool,
     limit: int,
     reason: str | None,
-    actor: str,
+    actor: str | None,
     as_document: bool,
     group: str | None,
     url: str | None,
 ) -> int:
-    """Show what there is to do, or do it; the exit code.
+    """Run the periods of JOB in a span of time that were not done.
 
-    Args:
-        commands: The lines to type about the job; their period does not matter.
-        options: Those to give again, so that the same backfill goes on.
-        start: The first day or time.
-        end: The last one, included.
-        dry_run: True to start nothing.
-        parallel: So many at a time.
-        keep_going: True to go on after a failure.
-        limit: So many periods at most.
-        reason: Why; recorded.
-        actor: Who asks; recorded.
-        as_document: True to print JSON.
-        group: The schedule group, if it does not follow from the ledger.
-        url: The ledger.
+    Without --yes it only shows what stands for each tick and what would be started. With it, each
+    task is started as the schedule does, and followed until its run is settled.
     """
-    job = commands.job
+    from cronce.cli.output.backfill import Teller  # noqa: PLC0415  # rich
+
+    commands = commands_for(ctx, job, "-")
     with opened(url) as ledger:
         launcher = launcher_for(url, group)
         definition = launcher.find(job)
@@ -88,7 +140,7 @@ def fill_gaps(
             definition,
             commands,
             trigger=Trigger.BACKFILL,
-            actor=actor,
+            actor=actor or operator(),
             reason=reason,
         )
         _check_periods(ledger, job)
@@ -97,7 +149,7 @@ def fill_gaps(
         gaps = plan(ticks, _standing(ledger, job, ticks), policy.on_lost, now)
         teller = Teller(schedule, gaps, on_stderr=as_document)
         filling = Backfill(gaps, _Work(starter, teller), parallel=parallel, keep_going=keep_going)
-        again = commands.backfill(options)
+        again = commands.backfill(_options(ctx))
         try:
             if not dry_run:
                 code = _fill(filling, teller, again)
@@ -109,7 +161,25 @@ def fill_gaps(
             return 0
         finally:
             if as_document:
-                print_document(job, span, gaps, schedule, None if dry_run else filling)
+                document = backfill_document(job, span, gaps, schedule.timezone, None if dry_run else filling)
+                click.echo(as_json(document))
+
+
+def _options(ctx: click.Context) -> list[str]:
+    """The options to give again, so that the same backfill goes on."""
+    given = [
+        (f"--{name.replace('_', '-')}", ctx.params[param])
+        for name, param in (
+            ("from", "start"),
+            ("to", "end"),
+            ("parallel", "parallel"),
+            ("limit", "limit"),
+            ("reason", "reason"),
+            ("actor", "actor"),
+        )
+        if ctx.get_parameter_source(param) is click.core.ParameterSource.COMMANDLINE
+    ]
+    return [f"{name}={value}" for name, value in given] + ["--keep-going"] * ctx.params["keep_going"] + ["--yes"]
 
 
 def _check_periods(ledger: Ledger, job: str) -> None:

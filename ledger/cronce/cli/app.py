@@ -1,4 +1,4 @@
-"""The command `cronce`: its exit codes, and what its commands share."""
+"""The click group `cronce`: where its commands are, what they share, and how an error becomes an exit code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -57,8 +59,49 @@ class _ReaderLeftError(Exception):
     """Nobody reads our output any more; click would take a `BrokenPipeError` for a failure."""
 
 
+class RuntimeCommand(click.Command):
+    """A command of `cronce.cli.runtime`: `cronce.cli.main` starts it without click; here it is listed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave the arguments to the parser of the command."""
+        ctx.params["arguments"] = args
+        return []
+
+
+_RUNTIME = {
+    "exec": "Run a command if this process is the one to run it.",
+    "clock": "Be the clock: start each job's work when it is due.",
+    "pin": "Run a command only while this process is the leader.",
+    "health": "Ask a clock or a pinned command on this host how it is.",
+    "checkpoint": "Store a cursor from inside 'cronce exec'.",
+}
+"""What the list of commands says about those that are not loaded to be listed."""
+
+COMMANDS = {
+    "exec": "cronce.cli.runtime.exec",
+    "runs": "cronce.cli.commands.runs",
+    "show": "cronce.cli.commands.show",
+    "next": "cronce.cli.commands.next",
+    "rerun": "cronce.cli.commands.rerun",
+    "backfill": "cronce.cli.commands.backfill",
+    "release": "cronce.cli.commands.release",
+    "init": "cronce.cli.commands.init",
+    "clock": "cronce.cli.runtime.clock",
+    "pin": "cronce.cli.runtime.pin",
+    "health": "cronce.cli.runtime.health",
+    "checkpoint": "cronce.cli.runtime.checkpoint",
+    "demo": "cronce.demo.command",
+    "help": "cronce.cli.commands.help",
+}
+"""The module of each command, loaded when the command is needed.
+
+In the order of `cronce --help`: what a task does, what on-call does, what is set up once, the rest.
+A click command is the attribute `command` of its module.
+"""
+
+
 class _Cronce(click.Group):
-    """Lists its commands in the order in which they were added."""
+    """Loads a command when it is asked for it."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -69,7 +112,21 @@ class _Cronce(click.Group):
         return code
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name in _RUNTIME:
+            return RuntimeCommand(cmd_name, callback=partial(_run_runtime, cmd_name), short_help=_RUNTIME[cmd_name])
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+
+def _run_runtime(name: str, *, arguments: list[str]) -> int:
+    from cronce.cli.main import run_runtime  # noqa: PLC0415  # what it loads is not needed to list the command
+
+    return run_runtime(name, arguments)
 
 
 @click.group(

@@ -1,4 +1,4 @@
-"""What `cronce backfill` tells: a plan, lines and a bar, or one document."""
+"""What `cronce backfill` shows on a terminal, on rich: a plan, a line per event, and a progress bar."""
 
 from __future__ import annotations
 
@@ -7,29 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import Self
 
-import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cronce.cli.actions.fill import Backfill, Gap, Result
 from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import Standing
 from cronce.cli.actions.ticks import local_of
+from cronce.cli.output.tables import PlainConsole, gaps_table
 from cronce.cli.output.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
 from cronce.schedule import Schedule
-from cronce.vocabulary.names import period_of
-
-if TYPE_CHECKING:
-    from cronce.cli.output.bar import BackfillBar
 
 
 class Teller:
     """Tells a person what there is to do and what happens: a bar on a terminal, plain lines elsewhere."""
 
     def __init__(self, schedule: Schedule, gaps: Sequence[Gap], *, on_stderr: bool) -> None:
-        from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
-
         self._console = PlainConsole(sys.stderr if on_stderr else None)
         self._schedule, self._gaps = schedule, gaps
         self._filling: Backfill | None = None
@@ -37,8 +33,6 @@ class Teller:
 
     def show_plan(self, job: str, span: tuple[datetime, datetime], again: str, *, left_out: bool) -> None:
         """What stands, and what would be started."""
-        from cronce.cli.output.tick_tables import gaps_table  # noqa: PLC0415  # rich
-
         say = self._console.say
         since, until = (local_of(at, self._schedule.timezone) for at in span)
         say(f"{visible(job)}: {self._schedule.describe()}")
@@ -56,8 +50,6 @@ class Teller:
     @contextmanager
     def at_work(self, filling: Backfill) -> Iterator[None]:
         """While the block lasts, a terminal shows how far it is."""
-        from cronce.cli.output.bar import BackfillBar  # noqa: PLC0415  # rich
-
         self._filling = filling
         self._console.say(_counted(self._gaps))
         with BackfillBar(self._console, total=len(self._gaps)) as self._bar:
@@ -138,24 +130,39 @@ def _counted(gaps: Sequence[Gap]) -> str:
     return f"{many}: {', '.join(f'{counts[each]} {each}' for each in Standing if counts[each])}"
 
 
-def print_document(
-    job: str,
-    span: tuple[datetime, datetime],
-    gaps: Sequence[Gap],
-    schedule: Schedule,
-    filling: Backfill | None,
-) -> None:
-    from cronce.cli.output.documents import as_json  # noqa: PLC0415
+class BackfillBar:
+    """How far a backfill is, at the foot of a terminal; nothing elsewhere."""
 
-    ticks = [
-        {
-            "period": gap.period,
-            "local": local_of(gap.tick, schedule.timezone).isoformat(),
-            "was": gap.standing,
-            "result": filling and filling.result_of(gap),
-        }
-        for gap in gaps
-    ]
-    counts = Counter(str(filling.result_of(gap) if filling else gap.standing) for gap in gaps)
-    since, until = (period_of(at) for at in span)
-    click.echo(as_json({"job": job, "from": since, "to": until, "ticks": ticks, "counts": counts}))
+    def __init__(self, console: PlainConsole, *, total: int) -> None:
+        """Nothing is shown before the `with` block.
+
+        Args:
+            console: Where lines are told meanwhile.
+            total: How many ticks there are.
+        """
+        self._progress = Progress(
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> Self:
+        """Show it."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Take it away."""
+        self._progress.stop()
+
+    def show(self, *, done: int, failed: int, open_: int) -> None:
+        """The counts as they are now."""
+        text = "settled, " + (f"{failed} failed, " if failed else "") + f"{open_} at work"
+        self._progress.update(self._task, completed=done + failed, description=text)

@@ -1,0 +1,27 @@
+"""`cronce help`: the help of a command."""
+
+from __future__ import annotations
+
+import click
+
+from cronce.cli.app import RuntimeCommand, cronce
+
+
+@click.command("help", epilog="\b\nExample:\n  cronce help exec")
+@click.argument("name", metavar="COMMAND", required=False)
+@click.pass_context
+def command(ctx: click.Context, *, name: str | None) -> int:
+    """Show the help of COMMAND."""
+    outer = ctx.find_root()
+    if name is None:
+        click.echo(cronce.get_help(outer))
+        return 0
+    found = cronce.get_command(outer, name)
+    if found is None:
+        raise click.UsageError(f"No such command {name!r}.", ctx=outer)
+    if isinstance(found, RuntimeCommand):
+        code: int = ctx.invoke(found, arguments=["--help"])
+        return code
+    with click.Context(found, info_name=name, parent=outer) as inner:
+        click.echo(found.get_help(inner))
+    return 0

@@ -1,0 +1,23 @@
+"""`cronce init`: create the ledger's table or file."""
+
+from __future__ import annotations
+
+import click
+
+from cronce.cli.app import ledger_option, opened
+from cronce.cli.output.wording import visible
+
+
+@click.command(
+    "init",
+    epilog="""\b
+Examples:
+  cronce init --ledger sqlite:///runs.db
+  cronce init --ledger 'dynamodb://runs?region=eu-west-1'""",
+)
+@ledger_option
+def command(*, url: str | None) -> None:
+    """Create the ledger's table or file, unless it exists."""
+    with opened(url) as ledger:
+        created = ledger.create()
+    click.echo(f"{'Created' if created else 'Already exists'}: {visible(ledger.where)}")

@@ -1,0 +1,66 @@
+"""`cronce show`: all about one run, and what to do next."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import click
+
+from cronce.cli.app import commands_for, complain, json_option, ledger_option, opened
+from cronce.cli.output.advice import advise
+from cronce.cli.output.wording import visible
+from cronce.client.ledger import Ledger
+from cronce.protocol.records import RunRecord
+from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
+
+
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  cronce show daily-digest 2026-11-29
+  cronce show daily-digest 2026-11-29T06:00:00Z --json
+
+The JSON document is the run: every attribute of the table under its own name,
+null where it has none, times in ISO 8601 UTC. result and checkpoint are JSON
+texts, as the table has them.""",
+)
+@click.argument("job")
+@click.argument("period")
+@json_option
+@ledger_option
+@click.pass_context
+def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url: str | None) -> int:
+    """Show all about one run, and what to do next.
+
+    Its attempts, its owner and lease, what blocked or failed it, and the exact command that the
+    state calls for.
+    """
+    with opened(url) as ledger:
+        run = ledger.run(job, period)
+        blocker = _blocker_of(run, ledger) if run else None
+    if run is None:
+        hint = f"'cronce runs {visible(job)}' lists those there are."
+        return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
+    if as_document:
+        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
+
+        click.echo(as_json(run_document(run)))
+        return 0
+    from cronce.cli.output.tables import PlainConsole, run_page  # noqa: PLC0415  # rich
+
+    now = datetime.now(UTC)
+    advice = advise(run, now, commands_for(ctx, run.job, run.period))
+    console = PlainConsole()
+    for part in (*run_page(run, advice, now=now, blocker=blocker), ""):
+        console.print(part)
+    console.print_advice(advice)
+    return 0
+
+
+def _blocker_of(run: RunRecord, ledger: Ledger) -> RunRecord | None:
+    """The run that was in the way, if it can be found: somebody else may have written its name."""
+    with suppress(InputInvalidError, RecordUnreadableError):
+        return ledger.run(run.job, run.blocked_by) if run.blocked_by else None
+    return None

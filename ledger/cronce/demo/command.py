@@ -1,0 +1,38 @@
+"""The click command `cronce demo`; `cronce.cli.app` finds it by its dotted name."""
+
+from __future__ import annotations
+
+import click
+
+from cronce.cli.app import json_option
+
+
+@click.command(
+    "demo",
+    epilog="""\b
+Examples:
+  cronce demo
+  cronce demo --keep story    (then look at the mails and logs there)
+
+Exit code 1 if any number of the story is wrong. Every number is counted
+afterwards, in the mailboxes, the processes' logs and the ledger.""",
+)
+@click.option(
+    "--customers",
+    metavar="N",
+    type=click.IntRange(100, 100_000),
+    default=3100,
+    show_default=True,
+    help="How many customers get the digest.",
+)
+@click.option("--keep", metavar="DIR", help="Play it in DIR, which must be new or empty, and leave the files there.")
+@json_option
+def command(*, customers: int, keep: str | None, as_document: bool) -> int:
+    """Play the story of the daily digest on this machine.
+
+    It takes under a minute. Four processes with a clock each send every mail four times; with the
+    ledger between them, once; then the one at work is killed half-way.
+    """
+    from cronce.demo.stage import play  # noqa: PLC0415  # rich
+
+    return play(customers=customers, keep=keep, as_document=as_document)

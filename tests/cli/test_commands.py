@@ -1,0 +1,34 @@
+"""Where the commands are: each is the module of its name, and is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+import cronce.cli
+from cronce.cli.app import COMMANDS
+
+CLI = Path(cronce.cli.__file__).parent
+ELSEWHERE = {"demo": "cronce.demo.command"}
+"""Commands of another room."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_the_module_of_its_name(name: str) -> None:
+    """`runs` is `cronce/cli/commands/runs.py`, `exec` is `cronce/cli/runtime/exec.py`."""
+    assert COMMANDS[name] in {f"cronce.cli.{room}.{name}" for room in ("commands", "runtime")} | {ELSEWHERE.get(name)}
+    if COMMANDS[name].startswith("cronce.cli.runtime."):
+        assert callable(import_module(COMMANDS[name]).main)
+    else:
+        command = import_module(COMMANDS[name]).command
+        assert isinstance(command, click.Command)
+        assert command.name == name
+
+
+def test_every_module_beside_the_commands_is_one() -> None:
+    """A helper among them would have to be told from a command."""
+    modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
+    assert modules == {name for name, module in COMMANDS.items() if module.startswith("cronce.cli.commands.")}
