@@ -15,6 +15,6 @@ replay a run, it only repeats its weather.
 - `work`, `once`: the work, as a command of `cronce exec` and as a program with `run_once`
 - `shifted/sitecustomize`: the clock of a machine
 - `weather`: the way to the ledger
-- `fleet`: starts, kills, stops, wakes; then the calm
-- `history`: what must not be seen
+- `programs`: starts, kills, stops, wakes; then the calm
+- `judge`: what must not be seen
 """

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.fleet import JOBS, Blow, Fleet
-from tests.chaos.history import Verdict, judge
+from tests.chaos.judge import Verdict, judge
+from tests.chaos.programs import JOBS, Blow, Programs
 from tests.chaos.weather import Fault
 
 
@@ -52,16 +52,16 @@ def play(folder: Path, endpoint: str, *, seed: int, seconds: float) -> Outcome:
     if any(folder.iterdir()):
         message = f"{folder} is not empty: an older history would be judged as well"
         raise FileExistsError(message)
-    with Fleet(folder, endpoint, random.Random(seed)) as fleet:
-        fleet.rage(seconds)
-        fleet.calm()
+    with Programs(folder, endpoint, random.Random(seed)) as programs:
+        programs.rage(seconds)
+        programs.calm()
         return Outcome(
             seed=seed,
             seconds=seconds,
-            started=fleet.started,
-            periods=len(fleet.runs),
-            blows=fleet.blows,
-            met=fleet.met,
-            exits=Counter(fleet.exits.values()),
-            verdict=judge(fleet.lines, fleet.exits, JOBS, finished=fleet.runs, superfluous=fleet.proof),
+            started=programs.started,
+            periods=len(programs.runs),
+            blows=programs.blows,
+            met=programs.met,
+            exits=Counter(programs.exits.values()),
+            verdict=judge(programs.lines, programs.exits, JOBS, finished=programs.runs, superfluous=programs.proof),
         )

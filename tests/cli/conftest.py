@@ -23,7 +23,7 @@ from cronce.cli.app import main
 from cronce.client.ledger import Ledger
 from cronce.ecs import Launcher
 from cronce.stores.sqlite import SqliteStore
-from tests.cli.fleet import GROUP, Fleet
+from tests.cli.ecs_fleet import GROUP, Fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

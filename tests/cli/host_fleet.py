@@ -18,7 +18,7 @@ from cronce import Ledger
 from cronce.cli.app import main
 from cronce.cli.commands import backfill, rerun
 from cronce.ecs import Launcher
-from tests.cli.fleet import Fleet
+from tests.cli.ecs_fleet import Fleet
 
 JOB = "daily-digest"
 WORK = 'while [ ! -e "go-$CRONCE_PERIOD" ]; do sleep 0.02; done; echo "$CRONCE_PERIOD" >> work.log'

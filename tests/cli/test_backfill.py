@@ -17,7 +17,7 @@ from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.cli import host_fleet
 from tests.cli.conftest import LedgerFile, Said, now, without_colour
-from tests.cli.fleet import Fleet
+from tests.cli.ecs_fleet import Fleet
 from tests.support.builders import JOB, run
 from tests.support.host import Command, Host, until
 

@@ -13,7 +13,7 @@ import pytest
 
 from cronce.vocabulary.policy import Policy
 from tests.cli.conftest import Said, without_colour
-from tests.cli.fleet import Fleet
+from tests.cli.ecs_fleet import Fleet
 
 NEW_YORK = ("30 2 * * *", "--timezone", "America/New_York", "--from", "2026-03-07")
 

@@ -20,7 +20,7 @@ from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said
-from tests.cli.fleet import Fleet
+from tests.cli.ecs_fleet import Fleet
 from tests.support.builders import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"

@@ -13,7 +13,7 @@ from cronce.protocol.records import RunRecord
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.cli.conftest import LedgerFile, Said, now
-from tests.cli.fleet import Fleet
+from tests.cli.ecs_fleet import Fleet
 from tests.support.builders import JOB, run
 
 PERIOD = "2026-11-27T05:00:00Z"

@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from tests.chaos.history import SLACK, Rules, Verdict, judge
 from tests.chaos.journal import Line
+from tests.chaos.judge import SLACK, Rules, Verdict, judge
 
 RULES = {"alone": Rules(alone=True, lease=2), "together": Rules(alone=False, lease=2)}
 

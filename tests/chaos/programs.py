@@ -20,8 +20,8 @@ from cronce import Policy
 from cronce.protocol.requests import MAX_CLOCK_SKEW
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.policy import ConcurrencyPolicy
-from tests.chaos.history import Rules
 from tests.chaos.journal import STEP, Line
+from tests.chaos.judge import Rules
 from tests.chaos.once import REFUSED
 from tests.chaos.weather import Fault, Weather, WeatheredProxy
 from tests.support.host import Command, Host, until
@@ -107,7 +107,7 @@ class Started:
 
 
 @dataclass(slots=True)
-class Fleet:
+class Programs:
     """Starts programs and does things to them, for as long as the `with` block lasts.
 
     Attributes:
