@@ -1,7 +1,7 @@
 """The code of the Lambda functions, from the installed packages: no Docker, no network.
 
-One archive serves every function. Its bytes depend on the source files alone: the same from an
-editable install and from a wheel, on every machine and Python.
+One archive serves all functions. Its bytes depend on the files of the packages only: they are the same from
+an editable install and from a wheel, on every machine and Python version.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from aws_cdk import aws_lambda as lambda_
 from cronce_cdk._checks import Tree, refusal
 
 PACKAGES = ("cronce", "cronce_lambdas", "tzdata")
-"""What the functions import beyond their runtime. tzdata: Lambda's own zone data is AWS's to drop."""
+"""What the functions import besides their runtime. tzdata: AWS does not promise zone data in Lambda's runtime."""
 
 _LEFT_OUT = ("cronce/guard/", "cronce/clock/", "cronce/cli/", "cronce/demo/")
-"""What runs in tasks, and in none of the functions."""
+"""What only tasks run."""
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 _FILE = 0o100644
 
 
 def lambda_code(scope: Tree) -> lambda_.Code:
-    """The asset, written into the app's output folder.
+    """Write the archive into the app's output folder and return it as an asset.
 
     Raises:
         ConstructConfigError: A package is not installed.
@@ -50,7 +50,7 @@ def lambda_code(scope: Tree) -> lambda_.Code:
 
 @cache
 def lambda_archive() -> bytes:
-    """The archive; stored, not deflated, because compressors differ."""
+    """Return the archive. Files are stored, not deflated, because compressors differ."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, file in sorted(_files()):
@@ -61,15 +61,14 @@ def lambda_archive() -> bytes:
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """Name in the archive, and file: source code, and zone data, which is no code."""
+    """Yield each file with its name in the archive: all that a wheel has, data files included."""
     for package in PACKAGES:
         folder = _folder(package)
         if folder is None:
             continue
         for file in folder.rglob("*"):
             name = f"{package}/{file.relative_to(folder).as_posix()}"
-            wanted = file.suffix == ".py" or package == "tzdata"
-            if wanted and file.is_file() and "__pycache__" not in file.parts and not name.startswith(_LEFT_OUT):
+            if file.is_file() and "__pycache__" not in file.parts and not name.startswith(_LEFT_OUT):
                 yield name, file
 
 

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import io
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -24,7 +15,6 @@ from aws_cdk import aws_iam as iam
 from cronce.vocabulary import environment as names
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
-from cronce_cdk._lambda_code import lambda_archive
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
 
 
@@ -517,60 +507,3 @@ def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:
     [statement] = _only(others, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Resource"]["Fn::Join"][1][-1] == ":dynamodb:eu-west-1:111122223333:table/runs"
     assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
-
-
-def test_the_archive_holds_what_the_handlers_import_and_no_more() -> None:
-    """Source files of the two packages without the commands, and zone data."""
-    found = zipfile.ZipFile(io.BytesIO(lambda_archive())).namelist()
-    assert {"cronce/client/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*found}
-    assert found == sorted(found)
-    assert {name.partition("/")[0] for name in found} == {"cronce", "cronce_lambdas", "tzdata"}
-    left_out = ("cronce/guard/", "cronce/clock/", "cronce/cli/", "cronce/demo/")
-    assert [name for name in found if name.startswith(left_out) or "__pycache__" in name] == []
-    assert [name for name in found if not name.startswith("tzdata/") and not name.endswith(".py")] == []
-
-
-def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> None:
-    """A copy of the packages elsewhere, with other times, as a wheel unpacks them, has the same hash."""
-    for package in ("cronce", "cronce_lambdas", "tzdata"):
-        [folder] = importlib.import_module(package).__path__
-        shutil.copytree(folder, tmp_path / package, copy_function=shutil.copyfile)
-    code = (
-        "import hashlib, cronce, sys; from cronce_cdk._lambda_code import lambda_archive;"
-        "print(cronce.__file__, hashlib.sha256(lambda_archive()).hexdigest())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.split() == [str(tmp_path / "cronce/__init__.py"), hashlib.sha256(lambda_archive()).hexdigest()]
-
-
-def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
-    """Without site-packages: only boto3 comes with Lambda's runtime, and a foreign event needs none of it."""
-    archive = tmp_path / "code.zip"
-    archive.write_bytes(lambda_archive())
-    code = (
-        f"import sys; sys.path.insert(0, {str(archive)!r});"
-        "import cronce_lambdas.recorder as r, cronce_lambdas.watchdog;"
-        "from importlib.resources import files;"
-        "print(r.__file__, list(r.handler({}, None)), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-ISc", code],
-        env={names.LEDGER: "dynamodb://runs?region=eu-west-1"},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True"]
-
-
-def test_a_missing_package_is_named(stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a function that fails to import at 06:00."""
-    monkeypatch.setattr("cronce_cdk._lambda_code.PACKAGES", ("cronce", "no_such_package"))
-    with pytest.raises(ConstructConfigError, match="no_such_package"):
-        RunLedger(stack, "Ledger")
