@@ -16,7 +16,7 @@ from constructs import Construct
 from cronce.clock.config import SEPARATOR
 from cronce.vocabulary import environment as names
 from cronce.vocabulary.durations import format_duration
-from cronce.vocabulary.metrics import DIMENSIONS, METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS, dimensions_of
 from cronce_cdk._checks import (
     TOKEN,
     FinishedTree,
@@ -123,6 +123,7 @@ class PinnedScheduler(Construct):
         having(self, "cluster", cluster, "cluster_arn", "an ECS cluster")
         if not isinstance(image, ecs.ContainerImage):
             raise refusal(self, "image", image, "an ecs.ContainerImage")
+        self._ledger = ledger
         self.job = _clock_name(self, construct_id if job is None else job)
         policy = policy_of(self, {"lease": lease})
         stop = _checked_stop(self, stop_timeout)
@@ -213,22 +214,22 @@ class PinnedScheduler(Construct):
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=metric_name,
-            dimensions_map=self._dimension(job),
+            dimensions_map=self._dimensions(job),
             statistic=statistic,
             period=period,
         )
 
     def metric_dispatched(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Ticks that were sent; of one job, or of all."""
-        return count_of(METRIC_OF_EVENT["tick_dispatched"], self._dimension(job), period=period)
+        return count_of(METRIC_OF_EVENT["tick_dispatched"], self._dimensions(job), period=period)
 
     def metric_failed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Ticks that could not be sent, however often it was tried; of one job, or of all."""
-        return count_of(METRIC_OF_EVENT["tick_failed"], self._dimension(job), period=period)
+        return count_of(METRIC_OF_EVENT["tick_failed"], self._dimensions(job), period=period)
 
     def metric_missed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """Ticks that fell into a gap without a clock and were not caught up; of one job, or of all."""
-        return count_of(METRIC_OF_EVENT["tick_missed"], self._dimension(job), period=period)
+        return count_of(METRIC_OF_EVENT["tick_missed"], self._dimensions(job), period=period)
 
     def metric_lateness(
         self, *, job: str | None = None, statistic: str = "p99", period: cdk.Duration | None = None
@@ -238,7 +239,7 @@ class PinnedScheduler(Construct):
 
     def metric_leading(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
         """One a minute while a clock holds the lease."""
-        return count_of(METRIC_OF_EVENT["leads"], {DIMENSIONS["job"]: self.job}, period=period)
+        return count_of(METRIC_OF_EVENT["leads"], dimensions_of(self._ledger.ledger_name, job=self.job), period=period)
 
     def alarm_no_tick(
         self, construct_id: str = "NoTick", *, job: str | None = None, within: timedelta | cdk.Duration | None = None
@@ -280,8 +281,10 @@ class PinnedScheduler(Construct):
         longest = duration(self, "within", within)
         return silence_of(self, construct_id, self.metric_leading(), longest, "No clock holds the lease")
 
-    def _dimension(self, job: str | None) -> dict[str, str]:
-        return {DIMENSIONS["clock"]: self.job} if job is None else {DIMENSIONS["job"]: f"{self.job}{SEPARATOR}{job}"}
+    def _dimensions(self, job: str | None) -> dict[str, str]:
+        if job is None:
+            return dimensions_of(self._ledger.ledger_name, clock=self.job)
+        return dimensions_of(self._ledger.ledger_name, job=f"{self.job}{SEPARATOR}{job}")
 
 
 def _clock_name(scope: Construct, job: str) -> str:

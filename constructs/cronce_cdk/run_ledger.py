@@ -22,7 +22,7 @@ from constructs import Construct
 
 from cronce.clock.config import SEPARATOR
 from cronce.vocabulary.durations import format_duration
-from cronce.vocabulary.metrics import DIMENSIONS, METRIC_OF_EVENT
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, dimensions_of
 from cronce.vocabulary.names import schedule_group_name
 from cronce_cdk._checks import FinishedTree, duration, having, is_text, is_token, job_name, refusal
 from cronce_cdk._memory import remembered, stack_of
@@ -75,6 +75,11 @@ class RunLedgerBase(Construct):
     def table_url(self) -> str:
         """What a task's `CRONCE_LEDGER` says: `dynamodb://NAME?region=REGION`."""
         return f"dynamodb://{self.table.table_name}?region={self.table.env.region}"
+
+    @cached_property
+    def ledger_name(self) -> str:
+        """The table's name, a dimension of every metric. As text where it is known, so that no stack exports it."""
+        return self._name or self.table.table_name
 
     @cached_property
     def schedule_group_ref(self) -> str:
@@ -187,11 +192,9 @@ class RunLedgerBase(Construct):
         return False
 
     def _metric(self, event: str, job: str | None, period: Duration | None) -> cloudwatch.Metric:
-        """By job, or by ledger: an alarm cannot add up the jobs' own metrics."""
-        dimension = (
-            {DIMENSIONS["ledger"]: self.table.table_name} if job is None else {DIMENSIONS["job"]: job_name(self, job)}
-        )
-        return count_of(METRIC_OF_EVENT[event], dimension, period=period)
+        """Of one job, or of the ledger: CloudWatch does not sum the metrics of all jobs for an alarm."""
+        name = None if job is None else job_name(self, job)
+        return count_of(METRIC_OF_EVENT[event], dimensions_of(self.ledger_name, job=name), period=period)
 
     def _grant(self, grantee: iam.IGrantable, actions: Sequence[str], job: str | None) -> iam.Grant:
         keys = None if job is None else [_literal(job_name(self, job))]

@@ -17,7 +17,7 @@ from constructs import Construct
 
 from cronce.vocabulary import environment as names
 from cronce.vocabulary.durations import format_duration
-from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, dimensions_of
 from cronce.vocabulary.names import schedule_name_stem
 from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Trigger
@@ -281,7 +281,7 @@ class ScheduledTask(Construct):
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=metric_name,
-            dimensions_map={"Job": self.job},
+            dimensions_map=dimensions_of(self.ledger.ledger_name, job=self.job),
             statistic=statistic,
             period=period,
             label=label,

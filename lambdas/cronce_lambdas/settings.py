@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import unquote, urlsplit
 
 from cronce import InputInvalidError
 from cronce.client.settings import TaskSettings
 from cronce.ecs import schedule_group_of
 from cronce.vocabulary.durations import parse_duration
 from cronce.vocabulary.environment import MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
+from cronce.vocabulary.names import ledger_name
 
 _MISSED_AFTER = timedelta(minutes=5)
 
@@ -66,9 +66,8 @@ class Settings:
 
     @property
     def ledger_name(self) -> str:
-        """The table's name: the dimension of the metrics of all jobs together."""
-        parts = urlsplit(self.url)
-        return unquote(parts.netloc + parts.path).rpartition("/")[2]
+        """The table's name, a dimension of every metric."""
+        return ledger_name(self.url)
 
 
 def _pinned(text: str) -> tuple[PinnedService, ...]:

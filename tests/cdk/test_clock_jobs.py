@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any
 
 import aws_cdk as cdk
@@ -408,12 +409,16 @@ def test_two_clocks_may_have_jobs_of_one_name_but_a_task_may_not_have_a_clocks(s
 )
 def test_metrics_are_those_that_the_clock_reports(shop: Shop, method: str, name: str, statistic: str) -> None:
     """Of one job, or of all."""
-    clock = _clock(shop, config_file="clock.toml")
+    ledger = RunLedger.from_table_name(shop.stack, "Runs", table_name="runs")
+    clock = _clock(shop, ledger=ledger, config_file="clock.toml")
     of_all, of_one = getattr(clock, method)(), getattr(clock, method)(job="report", period=cdk.Duration.minutes(1))
     assert {(each.namespace, each.metric_name, each.statistic) for each in (of_all, of_one)} == {
         (NAMESPACE, name, statistic)
     }
-    assert (of_all.dimensions, of_one.dimensions) == ({"Clock": "clock"}, {"Job": "clock:report"})
+    assert (of_all.dimensions, of_one.dimensions) == (
+        {"Ledger": "runs", "Clock": "clock"},
+        {"Ledger": "runs", "Job": "clock:report"},
+    )
     assert of_one.period.to_minutes() == 1
 
 
@@ -443,7 +448,11 @@ def test_silence_of_a_clock_can_ring(
     [found] = shop.resources("AWS::CloudWatch::Alarm").values()
     properties = found["Properties"]
     assert alarm.node.path == "Stack/Clock/NoTick"
-    assert (properties["MetricName"], properties["Dimensions"]) == ("TickDispatched", [dimension])
+    ledger = {"Name": "Ledger", "Value": shop.stack.resolve(shop.ledger.table.table_name)}
+    assert properties["MetricName"] == "TickDispatched"
+    assert sorted(properties["Dimensions"], key=itemgetter("Name")) == sorted(
+        [ledger, dimension], key=itemgetter("Name")
+    )
     assert (properties["Period"], properties["EvaluationPeriods"]) == (period, periods)
     assert (properties["Threshold"], properties["ComparisonOperator"]) == (1, "LessThanThreshold")
     assert properties["TreatMissingData"] == "breaching"

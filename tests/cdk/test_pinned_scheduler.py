@@ -223,7 +223,10 @@ def test_silence_without_a_leader_can_ring(shop: Shop) -> None:
         "AlarmDescription": "No clock holds the lease for 5m",
         "Namespace": "cronce",
         "MetricName": "Leading",
-        "Dimensions": [{"Name": "Job", "Value": "Clock"}],
+        "Dimensions": [
+            {"Name": "Job", "Value": "Clock"},
+            {"Name": "Ledger", "Value": shop.stack.resolve(shop.ledger.table.table_name)},
+        ],
         "Statistic": "Sum",
         "Period": 60,
         "EvaluationPeriods": 5,

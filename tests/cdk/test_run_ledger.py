@@ -414,15 +414,15 @@ def _task_events(stack: cdk.Stack) -> dict[str, Any]:
     [("metric_missed", "missed"), ("metric_lost", "run_lost"), ("metric_launch_failed", "launch_failed")],
 )
 def test_metrics_are_those_of_the_watchdog_and_recorder(stack: cdk.Stack, method: str, event: str) -> None:
-    """Of one job, or of the ledger: an alarm cannot add up jobs."""
+    """Of one job of the ledger, or of all: an alarm cannot sum jobs."""
     ledger = RunLedger(stack, "Ledger", table_name="runs")
     of_all, of_one = getattr(ledger, method)(), getattr(ledger, method)(job="digest", period=cdk.Duration.minutes(1))
     assert {(each.namespace, each.metric_name, each.statistic) for each in (of_all, of_one)} == {
         (NAMESPACE, METRIC_OF_EVENT[event], "Sum")
     }
     assert (stack.resolve(of_all.dimensions), of_one.dimensions) == (
-        {"Ledger": stack.resolve(ledger.table.table_name)},
-        {"Job": "digest"},
+        {"Ledger": "runs"},
+        {"Ledger": "runs", "Job": "digest"},
     )
     assert of_one.period.to_minutes() == 1
 

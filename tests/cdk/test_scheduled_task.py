@@ -503,10 +503,11 @@ def test_a_grant_to_run_is_what_the_schedule_itself_may_and_to_find_it(shop: Sho
     ],
 )
 def test_metrics_are_those_that_the_task_reports(shop: Shop, method: str, event: str) -> None:
-    """Same namespace, name and dimension."""
-    metric = getattr(shop.job(), method)(period=cdk.Duration.minutes(10))
+    """Same namespace, name and dimensions."""
+    ledger = RunLedger.from_table_name(shop.stack, "Runs", table_name="runs")
+    metric = getattr(shop.job(ledger=ledger), method)(period=cdk.Duration.minutes(10))
     assert (metric.namespace, metric.metric_name) == (NAMESPACE, METRIC_OF_EVENT[event])
-    assert (metric.dimensions, metric.statistic) == ({"Job": "digest"}, "Sum")
+    assert (metric.dimensions, metric.statistic) == ({"Ledger": "runs", "Job": "digest"}, "Sum")
     assert metric.period.to_minutes() == 10
 
 

@@ -73,7 +73,7 @@ def test_a_line_in_embedded_metric_format(reported: Any) -> None:  # noqa: ANN40
     assert aws["CloudWatchMetrics"] == [
         {
             "Namespace": "cronce",
-            "Dimensions": [["Job"]],
+            "Dimensions": [["Ledger"], ["Ledger", "Job"]],
             "Metrics": [
                 {"Name": "RunSucceeded", "Unit": "Count"},
                 {"Name": "RunDuration", "Unit": "Seconds"},
@@ -97,10 +97,11 @@ def test_a_line_in_embedded_metric_format(reported: Any) -> None:  # noqa: ANN40
     ],
 )
 def test_every_end_has_its_metric(reported: Any, event: str, metric: str) -> None:  # noqa: ANN401  # a function
-    """Without a duration there is none; without a job its dimension still has a value."""
+    """Without a duration there is none; the ledger's dimension always has a value."""
     line = reported(event)
     assert [m["Name"] for m in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == [metric]
-    assert (line[metric], line["Job"]) == (1, "unknown")
+    assert (line[metric], line["Ledger"]) == (1, "unknown")
+    assert "Job" not in line
 
 
 @pytest.mark.usefixtures("emf")
@@ -110,10 +111,10 @@ def test_other_events_are_plain_lines(reported: Any) -> None:  # noqa: ANN401  #
 
 
 @pytest.mark.usefixtures("emf")
-def test_every_dimension_is_a_set_of_its_own(reported: Any) -> None:  # noqa: ANN401  # a function
-    """An alarm on all jobs of a ledger, or of a clock, needs one value a line."""
+def test_the_ledger_a_job_and_a_clock_each_have_a_set(reported: Any) -> None:  # noqa: ANN401  # a function
+    """Alarms on all jobs of a ledger or clock need sets without the job; no set lacks the ledger."""
     line = reported("missed", job="digest", ledger="runs", clock="main")
-    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["Job"], ["Ledger"], ["Clock"]]
+    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["Ledger"], ["Ledger", "Job"], ["Ledger", "Clock"]]
     assert (line["Job"], line["Ledger"], line["Clock"], line["TickMissed"]) == ("digest", "runs", "main", 1)
 
 
@@ -122,3 +123,21 @@ def test_a_count_and_a_lateness_are_measured(reported: Any) -> None:  # noqa: AN
     """Where the line has them."""
     line = reported("tick_missed", job="digest", count=7, lateness=0.25)
     assert (line["TickMissed"], line["TickLateness"]) == (7, 0.25)
+
+
+@pytest.mark.usefixtures("emf")
+def test_two_ledgers_of_an_account_share_no_metric(reported: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+    """A task's lines carry the ledger of its environment."""
+    lines = []
+    for url in ("dynamodb://dev-runs?region=eu-west-1", "dynamodb://arn:aws:dynamodb:eu-west-1:1:table/prod-runs"):
+        monkeypatch.setenv("CRONCE_LEDGER", url)
+        lines.append(reported("failed", job="digest"))
+    assert [(line["Ledger"], line["Job"]) for line in lines] == [("dev-runs", "digest"), ("prod-runs", "digest")]
+
+
+@pytest.mark.usefixtures("emf")
+@pytest.mark.parametrize(("job", "value"), [("Grüße", r"Gr\xfc\xdfe"), ("x" * 2000, "x" * 1024)])
+def test_a_dimension_is_what_cloudwatch_takes(reported: Any, job: str, value: str) -> None:  # noqa: ANN401  # a function
+    """ASCII and at most 1,024 characters; the line's own field keeps the name."""
+    line = reported("failed", job=job)
+    assert (line["Job"], line["cronce.job"]) == (value, job)

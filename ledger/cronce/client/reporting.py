@@ -7,8 +7,15 @@ import os
 import sys
 from datetime import UTC, datetime
 
-from cronce.vocabulary.environment import METRICS
-from cronce.vocabulary.metrics import DIMENSIONS, METRIC_OF_EVENT, METRIC_OF_SECONDS, NAMESPACE
+from cronce.vocabulary.environment import LEDGER, METRICS
+from cronce.vocabulary.metrics import (
+    LEDGER_DIMENSION,
+    METRIC_OF_EVENT,
+    METRIC_OF_SECONDS,
+    NAMESPACE,
+    dimensions_of,
+)
+from cronce.vocabulary.names import ledger_name
 
 
 def report(event: str, *, level: str = "INFO", **fields: object) -> None:
@@ -17,8 +24,8 @@ def report(event: str, *, level: str = "INFO", **fields: object) -> None:
     Args:
         event: What happened: claimed, refused, succeeded, failed, lost, unavailable, ...
         level: `INFO` or `ERROR`.
-        fields: What about; `duration` and `lateness` in seconds, `count` if it is not 1. `job`, `ledger`
-            (the table's name) and `clock` are the metric's dimensions.
+        fields: What about; `duration` and `lateness` in seconds, `count` if it is not 1. `ledger` (the table's
+            name, by default that of `CRONCE_LEDGER`), `job` and `clock` are the metric's dimensions.
     """
     at = datetime.now(UTC)
     line: dict[str, object] = {"time": at.isoformat(timespec="milliseconds"), "level": level, "cronce.event": event}
@@ -38,7 +45,10 @@ def _embedded_metrics(event: str, at: datetime, fields: dict[str, object]) -> di
         if isinstance(seconds := fields.get(field), float):
             metrics[name] = seconds
             units.append({"Name": name, "Unit": "Seconds"})
-    of = {name: str(fields[field]) for field, name in DIMENSIONS.items() if fields.get(field)} or {"Job": "unknown"}
-    directive = {"Namespace": NAMESPACE, "Dimensions": [[name] for name in of], "Metrics": units}
+    ledger = fields.get("ledger") or ledger_name(os.environ.get(LEDGER, "")) or "unknown"
+    about = {name: str(fields[name]) for name in ("job", "clock") if fields.get(name)}
+    of = dimensions_of(str(ledger), **about)
+    sets = [[LEDGER_DIMENSION], *([LEDGER_DIMENSION, name] for name in of if name != LEDGER_DIMENSION)]
+    directive = {"Namespace": NAMESPACE, "Dimensions": sets, "Metrics": units}
     envelope = {"Timestamp": int(at.timestamp() * 1000), "CloudWatchMetrics": [directive]}
     return {"_aws": envelope} | of | metrics

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
-from urllib.parse import unquote, urlsplit
 
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import schedule_group_name
+from cronce.vocabulary.names import ledger_name, schedule_group_name
 
 _ONE_SHOT = re.compile(r"once-[0-9a-f]{16}")
 _MINUTE = timedelta(minutes=1)
@@ -42,9 +41,8 @@ def schedule_group_of(ledger: str) -> str:
     Raises:
         InputInvalidError: The ledger is no DynamoDB table; no schedules go with it.
     """
-    parts = urlsplit(ledger)
-    table = unquote(parts.netloc + parts.path).rpartition("/")[2]
-    if parts.scheme != "dynamodb" or not table:
+    table = ledger_name(ledger)
+    if not ledger.startswith("dynamodb://") or not table:
         raise InputInvalidError("ledger", ledger, "dynamodb://TABLE?region=REGION: schedules go with a table")
     return schedule_group_name(table)
 

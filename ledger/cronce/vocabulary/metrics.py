@@ -8,9 +8,24 @@ from types import MappingProxyType
 NAMESPACE = "cronce"
 """The CloudWatch namespace of every metric."""
 
-DIMENSIONS: Mapping[str, str] = MappingProxyType({"job": "Job", "ledger": "Ledger", "clock": "Clock"})
-"""Field of a log line -> the dimension that it is. Each is a set of its own: an alarm cannot be set on all jobs of
-a ledger, or of a clock, otherwise."""
+LEDGER_DIMENSION = "Ledger"
+"""The dimension of every metric, so that two ledgers of an account never share one."""
+
+DIMENSIONS: Mapping[str, str] = MappingProxyType({"job": "Job", "clock": "Clock"})
+"""Field of a log line -> the dimension that it adds to the ledger's. There is one set of dimensions for the ledger
+alone and one per field: CloudWatch does not sum the metrics of all jobs for an alarm."""
+
+
+def dimensions_of(ledger: str, *, job: str | None = None, clock: str | None = None) -> dict[str, str]:
+    """Return the dimensions of the metrics of a ledger, or of one job or clock of it."""
+    given = {LEDGER_DIMENSION: ledger, DIMENSIONS["job"]: job, DIMENSIONS["clock"]: clock}
+    return {name: dimension_value(value) for name, value in given.items() if value is not None}
+
+
+def dimension_value(text: str) -> str:
+    """Return the text as CloudWatch takes it: ASCII, at most 1,024 characters (CloudWatch API Reference, Dimension)."""
+    return text.encode("ascii", "backslashreplace").decode()[:1024]
+
 
 RUN_DURATION = "RunDuration"
 """Seconds that the work took."""

@@ -76,6 +76,16 @@ def scheduled_time_of(period: str) -> datetime | None:
     return parse_scheduled_time(period, what="period") if _TIMESTAMP.match(period) else None
 
 
+def ledger_name(url: str) -> str:
+    """Return the name of the ledger of this URL: its table's, also in an ARN, or its file's."""
+    place = url.partition("://")[2].partition("?")[0]
+    if "%" in place:
+        from urllib.parse import unquote  # noqa: PLC0415  # slow to load, and rarely needed
+
+        place = unquote(place)
+    return place.rpartition("/")[2]
+
+
 def schedule_group_name(table_name: str) -> str:
     """The name of the schedule group that goes with a ledger's table of this name, at most 64 characters."""
     if len(table_name) <= MAX_SCHEDULE_NAME:
