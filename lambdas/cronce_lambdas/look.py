@@ -11,8 +11,8 @@ from cronce import ConcurrencyPolicy, Ledger, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
 from cronce.client.reporting import report
 from cronce.ecs import JobDefinition, Launcher, LaunchRefusedError, LaunchUnavailableError
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import Liveness, RunRecord
+from cronce.protocol.retrying import Leave, after_attempt, never_began
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import CatchUp
@@ -31,7 +31,6 @@ from cronce_lambdas.missed import (
     with_backlog,
 )
 from cronce_lambdas.notices import Bus, missed
-from cronce_lambdas.relaunch import Leave, after_attempt, never_began
 from cronce_lambdas.settings import Settings
 
 MEMORY = "cronce:watchdog"
@@ -112,7 +111,7 @@ class Look:
 
     def _settle_if_lost(self, job: JobDefinition, run: RunRecord) -> bool:
         """Mark the run if its lease is over, and arrange its next task first: that can be repeated, a mark cannot."""
-        if not run.lease_over(self.now, max_clock_skew=MAX_CLOCK_SKEW):
+        if run.liveness(self.now) is not Liveness.EXPIRED:
             return False
         lost = run.after(Event.FAIL, reason=Reason.LEASE_LOST, finished_at=self.now, lease_until=None)
         decision = after_attempt(lost, policy=job.policy, enabled=job.enabled)

@@ -25,9 +25,10 @@ from typing import Any, assert_never
 from cronce import CatchUp, InputInvalidError, Policy, Status
 from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import too_late
+from cronce.protocol.retrying import Relaunch, after_attempt, never_began
 from cronce.schedule import ScheduleInvalidError, parse
 from cronce.vocabulary.names import parse_scheduled_time, period_of, scheduled_time_of
-from cronce_lambdas.relaunch import Relaunch, after_attempt, never_began
 
 MOST_TICKS = 100
 """So many ticks of a job are judged in one look, the newest; older ones are counted."""
@@ -267,7 +268,7 @@ def catch_up_step(
     if never_began(run):
         if memory.launched_at is not None:
             return Step.WAIT if now - memory.launched_at < _NO_SHOW else Step.DROP
-        if now - tick > (policy.starting_deadline or CATCH_UP_WITHIN):
+        if too_late(tick, policy.starting_deadline or CATCH_UP_WITHIN, now):
             return Step.DROP
         return Step.WAIT if busy else Step.LAUNCH
     if isinstance(after_attempt(run, policy=policy, enabled=enabled), Relaunch):

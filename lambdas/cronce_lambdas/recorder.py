@@ -21,10 +21,11 @@ from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import JobDefinition, JobUnknownError, Launcher, LaunchRefusedError, LaunchUnavailableError
 from cronce.protocol.records import RunRecord
+from cronce.protocol.retrying import Leave, Relaunch, after_attempt
 from cronce.vocabulary.states import Reason
 from cronce_lambdas.dead_letters import dead_letter, returned_event
 from cronce_lambdas.notices import Bus, missed
-from cronce_lambdas.relaunch import Leave, Relaunch, after_attempt, after_launch
+from cronce_lambdas.relaunch import after_launch
 from cronce_lambdas.settings import Settings
 from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
 

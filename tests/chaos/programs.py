@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from cronce import Policy
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from tests.chaos.journal import STEP, Line

@@ -23,8 +23,7 @@ from cronce import (
     Trigger,
 )
 from cronce.protocol.observing import NotReleased
-from cronce.protocol.records import RunRecord, SlotRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord, SlotRecord
 from cronce.vocabulary.payloads import MAX_JSON_BYTES
 from tests.support.lossy_store import LossyStore
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce.client.leadership import LEADER, Leadership
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.states import Reason
 from tests.processes.conftest import table_url

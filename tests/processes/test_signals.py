@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce import Claim, LeaseLostError
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW
 from tests.support.host import JOB, PERIOD, until
 
 if TYPE_CHECKING:

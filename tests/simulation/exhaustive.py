@@ -16,8 +16,8 @@ from datetime import timedelta
 from functools import partial
 from itertools import product
 
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest, bearable_skew
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
+from cronce.protocol.requests import ClaimRequest, bearable_skew
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Status
 from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog

@@ -26,6 +26,7 @@ from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger
 from cronce.ecs import Launcher, LaunchUnavailableError
 from cronce.protocol.records import RunRecord, run_key
+from cronce.protocol.retrying import MOST_LAUNCHES, Relaunch, after_attempt, never_began
 from cronce.vocabulary.environment import LAUNCH, PERIOD, TRIGGER
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import scheduled_time_of
@@ -34,7 +35,6 @@ from cronce_lambdas.look import MEMORY
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder
-from cronce_lambdas.relaunch import MOST_LAUNCHES, Relaunch, after_attempt, never_began
 from cronce_lambdas.watchdog import OWNER, Watchdog
 from tests.lambdas.events import SETTINGS, letter, stopped
 from tests.simulation.fleet import DAY, LEASE, ROUND, Fleet, Job, main, period_at

@@ -63,7 +63,7 @@ MUTANTS = (
         _SLOT,
         "                standing = yield from mark_lost(holder, max_clock_skew=ask.max_clock_skew)\n",
         "                standing = holder\n"
-        "                if holder.lease_over((yield from read_clock()), max_clock_skew=ask.max_clock_skew):\n"
+        "                if holder.liveness((yield from read_clock())) is Liveness.EXPIRED:\n"
         "                    slot = replace(slot, period=None)\n"
         "                    continue\n",
         "an old holder that slept is not told, and works on beside the new one (locks that are nothing but a lease)",
@@ -129,8 +129,8 @@ MUTANTS = (
     Mutant(
         "slot taken from the living",
         _SLOT,
-        "if run is None or run.status is not Status.RUNNING or not run.is_attempt(slot.attempt, slot.token):",
-        "if run is None or run.heartbeat_at is not None:",
+        "return run if slot.held_by(run) else None",
+        "return run if run is not None and run.heartbeat_at is None else None",
         "two runs of a job overlap",
     ),
     Mutant(
@@ -143,8 +143,8 @@ MUTANTS = (
     Mutant(
         "slot taken while the holder is asked to stop",
         _SLOT,
-        "or not run.is_attempt(slot.attempt, slot.token):",
-        "or not run.is_attempt(slot.attempt, slot.token) or run.cancel_requested:",
+        "return run if slot.held_by(run) else None",
+        "return run if slot.held_by(run) and not run.cancel_requested else None",
         "who replaces does not wait for the other one's end",
     ),
     Mutant(
@@ -213,16 +213,15 @@ MUTANTS = (
     Mutant(
         "foreign row taken over",
         _CLAIMING,
-        "    if standing.lease_until is None:\n        return Refused(RefusalReason.HELD, standing)\n"
-        "    if not standing.lease_over",
-        "    if standing.lease_until is not None and not standing.lease_over",
+        "        case Liveness.NO_LEASE:\n            return Refused(RefusalReason.HELD, standing)\n",
+        "        case Liveness.NO_LEASE:\n            return _decide_lost(ask, standing, now)\n",
         "a run without a lease is taken for an orphan while its owner lives",
     ),
     Mutant(
         "lease not asked",
         _CLAIMING,
-        "if not standing.lease_over(now, max_clock_skew=ask.max_clock_skew):",
-        "if standing.lease_until > now + ask.policy.lease * 2:",
+        "        case _:\n            return Refused(RefusalReason.RUNNING_ELSEWHERE, standing)\n",
+        "        case _:\n            return _decide_lost(ask, standing, now)\n",
         "a living run is taken over",
     ),
     Mutant(
@@ -249,7 +248,7 @@ MUTANTS = (
     Mutant(
         "watchdog does not look at the lease",
         _OBSERVING,
-        "if not run.lease_over(now, max_clock_skew=max_clock_skew):",
+        "if run.liveness(now, max_clock_skew=max_clock_skew) is not Liveness.EXPIRED:",
         "if run.status is not Status.RUNNING:",
         "a living run is marked lost",
     ),
@@ -326,8 +325,8 @@ MUTANTS = (
     Mutant(
         "older run replaces a newer one",
         _SLOT,
-        "holder.scheduled_at > ask.scheduled_at",
-        "holder.scheduled_at < ask.scheduled_at",
+        "holder.scheduled_at > scheduled_at",
+        "holder.scheduled_at < scheduled_at",
         "a late delivery stops the run that came after it",
     ),
     Mutant(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Status
 from tests.simulation import processes
@@ -66,10 +66,10 @@ def test_both_ends_of_a_race_are_reached() -> None:
 def test_a_broken_promise_is_told_as_the_shortest_way_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the lease in the decision, the second claimant takes over at once; the ladder shows how."""
 
-    def always(_run: RunRecord, _now: datetime, *, max_clock_skew: timedelta) -> bool:
-        return max_clock_skew is not None
+    def expired(run: RunRecord, _now: datetime, **_: timedelta) -> Liveness:
+        return Liveness.EXPIRED if run.status is Status.RUNNING else Liveness.ENDED
 
-    monkeypatch.setattr(RunRecord, "lease_over", always)
+    monkeypatch.setattr(RunRecord, "liveness", expired)
     search = Scenario(concurrency=ConcurrencyPolicy.ALLOW, same=True).search(FINE)
 
     with pytest.raises(BrokenRuleError) as broken:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import Liveness, RunRecord
+from cronce.vocabulary.states import Status
 from tests.simulation.fleet import Fleet
 from tests.simulation.rules import BrokenRuleError
 
@@ -53,10 +54,10 @@ def test_the_same_seed_is_the_same_fleet() -> None:
 def test_a_broken_promise_is_told_with_its_seed_and_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the lease in the decision, duplicates take over living runs."""
 
-    def always(_run: RunRecord, _now: datetime, *, max_clock_skew: timedelta) -> bool:
-        return max_clock_skew is not None
+    def expired(run: RunRecord, _now: datetime, **_: timedelta) -> Liveness:
+        return Liveness.EXPIRED if run.status is Status.RUNNING else Liveness.ENDED
 
-    monkeypatch.setattr(RunRecord, "lease_over", always)
+    monkeypatch.setattr(RunRecord, "liveness", expired)
 
     with pytest.raises(BrokenRuleError, match=r"^seed 3, 29 .*") as broken:
         Fleet(3, days=0.5).run()

@@ -8,9 +8,9 @@ import pytest
 
 from cronce import Policy
 from cronce.protocol.records import RunRecord
+from cronce.protocol.retrying import Leave
 from cronce_lambdas import look, recorder
 from cronce_lambdas.missed import Verdict
-from cronce_lambdas.relaunch import Leave
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
 

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.memory import MemoryStore
 from cronce.stores.store import Page
 from cronce.vocabulary.errors import LedgerUnavailableError

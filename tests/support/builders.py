@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cronce.protocol.holding import Held
-from cronce.protocol.records import RunRecord, SlotRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord, SlotRecord
+from cronce.protocol.requests import ClaimRequest
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import field_names

@@ -10,8 +10,8 @@ import pytest
 from cronce.protocol.claiming import Begin, Mine, Settle, claim, decide
 from cronce.protocol.holding import Held
 from cronce.protocol.operations import Get, Now, Swap
-from cronce.protocol.records import KEPT_ATTEMPTS, PastAttempt, RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, RefusalReason, Refused, Skewed
+from cronce.protocol.records import KEPT_ATTEMPTS, MAX_CLOCK_SKEW, PastAttempt, RunRecord
+from cronce.protocol.requests import RefusalReason, Refused, Skewed
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce import Claim, InputInvalidError, Ledger, LedgerUnavailableError, Reason
-from cronce.client.leadership import LEADER, Leadership, may_be_free
-from cronce.protocol.records import run_key
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.client.leadership import LEADER, Leadership
+from cronce.protocol.records import MAX_CLOCK_SKEW, may_be_claimed, run_key
 from cronce.protocol.transitions import Event
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.states import Status
@@ -399,5 +398,5 @@ def test_a_lease_that_the_stores_time_limits_do_not_fit_is_an_error_and_no_outag
 )
 def test_a_row_may_be_free_as_soon_as_a_claim_may_win_it(status: Status, at: Any, free: bool) -> None:  # noqa: ANN401, FBT001
     """Just before and just after the boundary."""
-    assert may_be_free(run(status=status), at) is free
-    assert may_be_free(None, at)
+    assert may_be_claimed(run(status=status), at) is free
+    assert may_be_claimed(None, at)

@@ -8,14 +8,14 @@ when the recorder has marked its row. A checkpoint stays in the row: the next le
 from __future__ import annotations
 
 import os
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from cronce.client.claim import Claim, Refusal
 from cronce.client.ledger import Ledger
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, RefusalReason
+from cronce.protocol.records import RunRecord, may_be_claimed
+from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import checked_job, checked_period
@@ -119,7 +119,7 @@ class Leadership:
 
     def _may_have(self, row: RunRecord | None) -> bool:
         """True if a claim of the row may succeed, also where an earlier one of ours landed without an answer."""
-        return may_be_free(row, self._clock.now()) or (row is not None and row.token == self._token)
+        return may_be_claimed(row, self._clock.now()) or (row is not None and row.token == self._token)
 
     def _claim(self, stop: StopSignal | None) -> Claim | Refusal:
         """Ask with the token of every try since the last term: one that was given up may have landed."""
@@ -161,11 +161,6 @@ class Leadership:
         if row.lease_until is None:
             message = "its row has no lease (something other than cronce wrote it); 'cronce release' frees it"
         report("standby", job=self._name, attempt=row.attempt, holder=row.owner, message=message)
-
-
-def may_be_free(row: RunRecord | None, now: datetime) -> bool:
-    """True if a claim of the row may succeed: nobody holds it, or a silent owner's lease is over."""
-    return row is None or row.status is not Status.RUNNING or row.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW)
 
 
 def _new_token() -> str:

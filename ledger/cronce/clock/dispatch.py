@@ -6,13 +6,13 @@ from datetime import datetime
 from enum import Enum, auto
 
 from cronce.client.claim import Claim, Refusal
-from cronce.client.leadership import may_be_free
 from cronce.client.ledger import Ledger
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal
 from cronce.clock.config import SEPARATOR, ClockJob
 from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError, Send
 from cronce.clock.plan import Verdict, dispatch_lease, judge, pause_before
+from cronce.protocol.records import may_be_claimed
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import period_of
@@ -111,7 +111,7 @@ class Dispatcher:
 
     def _may_be_free(self, order: Order) -> bool:
         """A read costs less than a claim that is refused."""
-        return may_be_free(self._ledger.run(self.row_job(order.job), period_of(order.tick)), self._clock.now())
+        return may_be_claimed(self._ledger.run(self.row_job(order.job), period_of(order.tick)), self._clock.now())
 
     def _miss(self, order: Order) -> Outcome:
         row = self._ledger.mark_missed(

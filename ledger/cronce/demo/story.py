@@ -16,8 +16,7 @@ from cronce.demo.checks import CONTAINERS, Check
 from cronce.demo.mailboxes import mails_by_customer, make_maildir, number_of_mails
 from cronce.demo.narrator import Narrator
 from cronce.demo.processes import Crew, Member
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.vocabulary.errors import CronceError
 from cronce.vocabulary.payloads import decode_json
 

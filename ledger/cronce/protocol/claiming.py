@@ -11,7 +11,7 @@ from typing import assert_never
 from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
-from cronce.protocol.records import KEPT_ATTEMPTS, RunRecord, expiry, lease_end
+from cronce.protocol.records import KEPT_ATTEMPTS, Liveness, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.slot import take_slot
 from cronce.protocol.transitions import TRANSITIONS, Event
@@ -89,11 +89,13 @@ def _decide_first(ask: ClaimRequest, now: datetime) -> Begin | Settle:
 def _decide_running(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Mine | Refused:
     if standing.token == ask.token:
         return Mine(standing)
-    if standing.lease_until is None:
-        return Refused(RefusalReason.HELD, standing)
-    if not standing.lease_over(now, max_clock_skew=ask.max_clock_skew):
-        return Refused(RefusalReason.RUNNING_ELSEWHERE, standing)
-    return _decide_lost(ask, standing, now)
+    match standing.liveness(now, max_clock_skew=ask.max_clock_skew):
+        case Liveness.EXPIRED:
+            return _decide_lost(ask, standing, now)
+        case Liveness.NO_LEASE:
+            return Refused(RefusalReason.HELD, standing)
+        case _:
+            return Refused(RefusalReason.RUNNING_ELSEWHERE, standing)
 
 
 def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:

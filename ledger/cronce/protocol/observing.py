@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
 from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, read_skew, swap
-from cronce.protocol.records import RunRecord, expiry
-from cronce.protocol.requests import MAX_CLOCK_SKEW, RETENTION, bearable_skew
+from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
+from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import value_class
@@ -71,8 +71,7 @@ def holder(job: str) -> Steps[RunRecord | None]:
     if slot is None or slot.period is None:
         return None
     run = yield from get_run(job, slot.period)
-    alive = run is not None and run.status is Status.RUNNING and run.is_attempt(slot.attempt, slot.token)
-    return run if alive else None
+    return run if slot.held_by(run) else None
 
 
 def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Steps[RunRecord | None]:
@@ -81,7 +80,7 @@ def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> 
     Nothing is marked by a host whose clock cannot be trusted.
     """
     now = yield from read_clock()
-    if not run.lease_over(now, max_clock_skew=max_clock_skew):
+    if run.liveness(now, max_clock_skew=max_clock_skew) is not Liveness.EXPIRED:
         return run
     if (yield from read_skew()) > _bearable_skew(run, max_clock_skew):
         return run
@@ -136,12 +135,16 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
             return NotReleased.NO_SUCH_RUN
         now = yield from read_clock()
         skewed = (yield from read_skew()) > _bearable_skew(run, ask.max_clock_skew)
-        if run.status is Status.RUNNING:
-            dead = run.lease_until is None or (run.lease_over(now, max_clock_skew=ask.max_clock_skew) and not skewed)
-            if not dead and not ask.force:
+        match run.liveness(now, max_clock_skew=ask.max_clock_skew):
+            case Liveness.ENDED:
+                if run.status is not Status.FAILED or run.reason not in LOST_REASONS:
+                    return NotReleased.NOT_HELD
+            case Liveness.ALIVE if not ask.force:
                 return NotReleased.STILL_RUNNING
-        elif run.status is not Status.FAILED or run.reason not in LOST_REASONS:
-            return NotReleased.NOT_HELD
+            case Liveness.EXPIRED if skewed and not ask.force:
+                return NotReleased.STILL_RUNNING
+            case _:
+                pass
         released = run.after(
             Event.RELEASE,
             reason=Reason.RELEASED,

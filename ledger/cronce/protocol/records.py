@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Self
 
 from cronce.protocol.transitions import TRANSITIONS, Event
@@ -21,6 +22,22 @@ NOTHING: Mapping[str, Any] = {}
 
 KEPT_ATTEMPTS = 10
 """How many earlier attempts a run remembers; older ones are forgotten first."""
+
+MAX_CLOCK_SKEW = timedelta(seconds=5)
+"""How far apart the clocks of two hosts may be: an expired lease still counts for this long."""
+
+
+class Liveness(StrEnum):
+    """Whether the owner of a run still holds it."""
+
+    ENDED = "ENDED"
+    """The run is not RUNNING."""
+    ALIVE = "ALIVE"
+    """The lease has not expired, or not longer ago than clocks may differ."""
+    EXPIRED = "EXPIRED"
+    """The lease has expired: the owner counts as dead."""
+    NO_LEASE = "NO_LEASE"
+    """RUNNING without a lease, as a foreign writer leaves it: only a person may judge it."""
 
 
 @value_class(kw_only=True)
@@ -115,11 +132,13 @@ class RunRecord:
             note=self.note,
         )
 
-    def lease_over(self, now: datetime, *, max_clock_skew: timedelta) -> bool:
-        """True if a silent owner counts as dead; never without a lease, as a foreign writer leaves it."""
-        return (
-            self.status is Status.RUNNING and self.lease_until is not None and now > self.lease_until + max_clock_skew
-        )
+    def liveness(self, now: datetime, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Liveness:
+        """Whether the owner still holds the run. Every judgement of that asks here."""
+        if self.status is not Status.RUNNING:
+            return Liveness.ENDED
+        if self.lease_until is None:
+            return Liveness.NO_LEASE
+        return Liveness.EXPIRED if now > self.lease_until + max_clock_skew else Liveness.ALIVE
 
     def is_attempt(self, attempt: int | None, token: str | None) -> bool:
         """True if the row is about exactly that attempt of that claim."""
@@ -153,6 +172,15 @@ class SlotRecord:
         """The sort key of the row."""
         return SLOT_KEY
 
+    def held_by(self, run: RunRecord | None) -> bool:
+        """True if the run is the slot's holder: RUNNING, with the attempt and token that the slot names."""
+        return (
+            run is not None
+            and run.period == self.period
+            and run.status is Status.RUNNING
+            and run.is_attempt(self.attempt, self.token)
+        )
+
     def taken_by(self, run: RunRecord, *, at: datetime) -> Self:
         """The slot one version later, held by the run's current attempt, its fence one higher."""
         return replace(
@@ -174,6 +202,11 @@ class SlotRecord:
 
 
 Record = RunRecord | SlotRecord
+
+
+def may_be_claimed(row: RunRecord | None, now: datetime) -> bool:
+    """True if a claim of the row may succeed: no row, no owner, or an owner whose lease has expired."""
+    return row is None or row.liveness(now) in (Liveness.ENDED, Liveness.EXPIRED)
 
 
 def run_key(period: str) -> str:

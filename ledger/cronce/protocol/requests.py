@@ -5,13 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 from cronce.vocabulary.values import value_class
-
-MAX_CLOCK_SKEW = timedelta(seconds=5)
-"""How far two hosts' clocks may be apart: so long after its end a lease still counts."""
 
 RETENTION = timedelta(days=400)
 """How long a row is kept: a yearly job still finds last year's run."""
@@ -26,6 +23,11 @@ def bearable_skew(lease: timedelta, *, max_clock_skew: timedelta) -> timedelta:
     `max_clock_skew` itself.
     """
     return min(max_clock_skew, (max_clock_skew + lease / 5) / 2 - timedelta(seconds=1))
+
+
+def too_late(scheduled_at: datetime | None, deadline: timedelta | None, at: datetime) -> bool:
+    """True if a tick must not start at `at`: more than its starting deadline has passed since its nominal time."""
+    return deadline is not None and scheduled_at is not None and at - scheduled_at > deadline
 
 
 class RefusalReason(StrEnum):
@@ -69,11 +71,8 @@ class ClaimRequest:
     retention: timedelta = RETENTION
 
     def too_late(self, now: datetime) -> bool:
-        """True if the starting deadline is over; a person's rerun has none."""
-        deadline = self.policy.starting_deadline
-        if deadline is None or self.scheduled_at is None or self.trigger.by_person:
-            return False
-        return now - self.scheduled_at > deadline
+        """True if the starting deadline has passed; a person's rerun has none."""
+        return not self.trigger.by_person and too_late(self.scheduled_at, self.policy.starting_deadline, now)
 
     @property
     def bearable_skew(self) -> timedelta:

@@ -7,7 +7,8 @@ slot is taken: if it only slept, it fails at its next heartbeat.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import assert_never
 
 from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
@@ -21,6 +22,35 @@ from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import replace
 
 _SLOWEST_POLL = timedelta(seconds=2)
+
+
+class Course(StrEnum):
+    """What a claimant does while another run of the job is alive."""
+
+    START = "START"
+    STEP_BACK = "STEP_BACK"
+    WAIT = "WAIT"
+    REPLACE = "REPLACE"
+    """Ask the other run to stop, and wait until it has ended."""
+
+
+def course_beside(holder: RunRecord, policy: ConcurrencyPolicy, scheduled_at: datetime | None) -> Course:
+    """What a claimant whose tick is due at `scheduled_at` does while the holder is alive.
+
+    A run whose tick is older than the holder's never replaces it: it is late, or repeated.
+    """
+    match policy:
+        case ConcurrencyPolicy.ALLOW:
+            return Course.START
+        case ConcurrencyPolicy.FORBID:
+            return Course.STEP_BACK
+        case ConcurrencyPolicy.WAIT:
+            return Course.WAIT
+        case ConcurrencyPolicy.REPLACE:
+            newer = holder.scheduled_at is not None and scheduled_at is not None and holder.scheduled_at > scheduled_at
+            return Course.STEP_BACK if newer else Course.REPLACE
+        case _:
+            assert_never(policy)
 
 
 def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
@@ -62,23 +92,19 @@ def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[RunRecord | SlotRec
     run = yield from get_run(slot.job, slot.period)
     if slot.period == mine.period and (run is None or not run.is_attempt(mine.attempt, mine.token)):
         return Refused(RefusalReason.LEASE_LOST, run)
-    if run is None or run.status is not Status.RUNNING or not run.is_attempt(slot.attempt, slot.token):
-        return None
-    return run
+    return run if slot.held_by(run) else None
 
 
 def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | Refused]:
     """Do what the policy says while another run lives: step back, or wait a little and go on."""
-    policy = ask.policy.concurrency_policy
-    if policy is ConcurrencyPolicy.REPLACE and _is_newer(holder, ask):
-        policy = ConcurrencyPolicy.FORBID
-    if policy is ConcurrencyPolicy.FORBID:
+    course = course_beside(holder, ask.policy.concurrency_policy, ask.scheduled_at)
+    if course is Course.STEP_BACK:
         outcome = Outcome(event=Event.BLOCK, reason=Reason.OVERLAP, blocked_by=holder.period)
         return (yield from _give_back(held, outcome, RefusalReason.OVERLAPPING))
     if ask.too_late((yield from read_clock())):
         outcome = Outcome(event=Event.EXPIRE, reason=Reason.TOO_LATE, blocked_by=holder.period)
         return (yield from _give_back(held, outcome, RefusalReason.TOO_LATE))
-    if policy is ConcurrencyPolicy.REPLACE and holder.cancel_requested is None:
+    if course is Course.REPLACE and holder.cancel_requested is None:
         cancelled = holder.after(Event.CANCEL, cancel_requested=f"replaced by {ask.period}")
         answer = yield from swap(cancelled, holder)
         if answer.written:
@@ -91,11 +117,6 @@ def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | 
         return held
     renewed = yield from renew(held)
     return renewed if isinstance(renewed, Held) else Refused(RefusalReason.LEASE_LOST, renewed.record)
-
-
-def _is_newer(holder: RunRecord, ask: ClaimRequest) -> bool:
-    """True if the holder's tick came after the claimant's: a late or repeated run does not replace a newer one."""
-    return holder.scheduled_at is not None and ask.scheduled_at is not None and holder.scheduled_at > ask.scheduled_at
 
 
 def _give_back(held: Held, outcome: Outcome, reason: RefusalReason) -> Steps[Refused]:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from cronce.aws.errors import LaunchRefusedError, LaunchUnavailableError
 from cronce.cli.output.wording import length, short_owner, visible, why_ended
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import value_class
@@ -70,7 +69,7 @@ def outcome_of(run: RunRecord | None, *, attempt: int, before: RunRecord | None,
         return None
     match run.status:
         case Status.RUNNING:
-            if run.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW):
+            if run.liveness(now) is Liveness.EXPIRED:
                 return Outcome(ok=False, text="lost: its owner fell silent and its lease is over")
             return None
         case Status.SUCCEEDED:

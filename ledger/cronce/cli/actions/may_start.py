@@ -10,9 +10,10 @@ from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import age, length, short_owner
 from cronce.protocol.claiming import decide
 from cronce.protocol.observing import LOST_REASONS
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW, ClaimRequest, RefusalReason, Refused
-from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
+from cronce.protocol.records import Liveness, RunRecord
+from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
+from cronce.protocol.slot import Course, course_beside
+from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace, value_class
 
@@ -41,10 +42,9 @@ def standing_of(run: RunRecord | None, on_lost: OnLost, now: datetime) -> Standi
     match run.status:
         case Status.SUCCEEDED:
             return Standing.DONE
-        case Status.RUNNING if run.lease_until is None:
-            return Standing.HELD
         case Status.RUNNING:
-            return lost if run.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW) else Standing.RUNNING
+            judged = {Liveness.NO_LEASE: Standing.HELD, Liveness.EXPIRED: lost}
+            return judged.get(run.liveness(now), Standing.RUNNING)
         case Status.FAILED:
             return lost if run.reason in LOST_REASONS else Standing.FAILED
         case Status.SKIPPED:
@@ -121,39 +121,23 @@ def may_start(
         refused = decide(replace(ask, force="a person's reason"), run, now)
     if isinstance(refused, Refused):
         return _refuse(refused.reason, run, now, commands)
-    if holder is None or policy.concurrency_policy is ConcurrencyPolicy.ALLOW or holder.period == commands.period:
-        remark = ""
-    elif _stands_back(holder, policy, scheduled_at, now):
+    course = Course.START
+    if holder is not None and holder.period != commands.period and holder.liveness(now) is not Liveness.EXPIRED:
+        course = course_beside(holder, policy.concurrency_policy, scheduled_at)
+    if holder is not None and course is Course.STEP_BACK:
         why = (
             f"another run of the job is at work: {_at_work(holder, now)}. Wait for its end"
             f" ({policy.concurrency_policy}). Look at it: {commands.show(holder.period)}"
         )
-        # Without a lease it may stand so for ever.
-        return Refuse(reason=RefusalReason.OVERLAPPING, why=why, in_the_way=holder if holder.lease_until else None)
-    else:
-        remark = _remark(holder, policy, now)
+        # A row without a lease never changes by itself, so waiting for it is of no use.
+        in_the_way = None if holder.liveness(now) is Liveness.NO_LEASE else holder
+        return Refuse(reason=RefusalReason.OVERLAPPING, why=why, in_the_way=in_the_way)
+    remark = ""
+    if holder is not None and course is Course.WAIT:
+        remark = f"It will wait for {_at_work(holder, now)} (WAIT)."
+    elif holder is not None and course is Course.REPLACE:
+        remark = f"It will stop {_at_work(holder, now)} (REPLACE)."
     return Start(attempt=(run.attempt if run else 0) + 1, forced=forced, remark=remark)
-
-
-def _stands_back(holder: RunRecord, policy: Policy, scheduled_at: datetime | None, now: datetime) -> bool:
-    """True if a new run of the job would be skipped for the holder; see `docs/protocol.md`, Slot."""
-    if holder.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW):
-        return False
-    match policy.concurrency_policy:
-        case ConcurrencyPolicy.FORBID:
-            return True
-        case ConcurrencyPolicy.REPLACE:
-            return bool(holder.scheduled_at and scheduled_at and holder.scheduled_at > scheduled_at)
-        case _:
-            return False
-
-
-def _remark(holder: RunRecord, policy: Policy, now: datetime) -> str:
-    if holder.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW):
-        return ""
-    if policy.concurrency_policy is ConcurrencyPolicy.WAIT:
-        return f"It will wait for {_at_work(holder, now)} (WAIT)."
-    return f"It will stop {_at_work(holder, now)} (REPLACE)."
 
 
 def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, commands: Commands) -> Refuse:

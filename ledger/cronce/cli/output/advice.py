@@ -9,8 +9,7 @@ from typing import assert_never
 
 from cronce.cli.output.wording import age, length
 from cronce.protocol.observing import LOST_REASONS
-from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import value_class
 
@@ -98,20 +97,12 @@ def advise(run: RunRecord, now: datetime, commands: Commands) -> Advice:
 
 def deserves_a_look(run: RunRecord, now: datetime) -> bool:
     """True for a run that was not done and is not at work either."""
-    return run.status is not Status.SUCCEEDED and not _is_alive(run, now)
+    return run.status is not Status.SUCCEEDED and run.liveness(now) is not Liveness.ALIVE
 
 
 def may_be_run_again(run: RunRecord, now: datetime) -> bool:
     """True for a run that a person's start would take over as it stands."""
-    return deserves_a_look(run, now) and not (run.status is Status.RUNNING and run.lease_until is None)
-
-
-def _is_alive(run: RunRecord, now: datetime) -> bool:
-    return (
-        run.status is Status.RUNNING
-        and run.lease_until is not None
-        and not run.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW)
-    )
+    return deserves_a_look(run, now) and run.liveness(now) is not Liveness.NO_LEASE
 
 
 def _advise_running(run: RunRecord, now: datetime, commands: Commands) -> Advice:
@@ -120,7 +111,7 @@ def _advise_running(run: RunRecord, now: datetime, commands: Commands) -> Advice
             "HELD: its row has no lease (something other than cronce wrote it), so nothing takes it over by itself."
         )
         return Advice(meaning, (Step("Once you know that its owner is gone, free it:", commands.release()),))
-    if run.lease_over(now, max_clock_skew=MAX_CLOCK_SKEW):
+    if run.liveness(now) is Liveness.EXPIRED:
         return _lost(f"Lost: its owner is silent and its lease ended {age(run.lease_until, now=now)}.", run, commands)
     if now > run.lease_until:
         left = length(run.lease_until + MAX_CLOCK_SKEW - now)
