@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 CORE := ledger/cronce/protocol/*,ledger/cronce/schedule/*,ledger/cronce/vocabulary/names.py,ledger/cronce/vocabulary/durations.py,ledger/cronce/vocabulary/policy.py
 
-.PHONY: help venv demo test test-slow prove bench e2e lint format typecheck coverage clean
+.PHONY: help venv demo test test-slow prove bench e2e docs lint format typecheck coverage clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: ## Measure the guard beside what people use today, in one run (its enviro
 e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux)
 	python -m tests.e2e $(ARGS)
 
+docs: build/docs-venv/.installed ## Build the documents as a site, and check its links
+	$(PYTHON) docs/site.py build/docs-venv/bin/zensical build/docs
+
 lint: venv ## Check style and formatting
 	ruff check .
 	ruff format --check .
@@ -58,6 +61,11 @@ clean: ## Remove what the other targets made
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "cronce needs Python 3.11 or newer; $(PYTHON) is not" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	"$(PYTHON)" -m venv .venv
+
+build/docs-venv/.installed: docs/requirements.txt
+	$(PYTHON) -m venv build/docs-venv
+	build/docs-venv/bin/python -m pip install --disable-pip-version-check -r docs/requirements.txt
+	@touch $@
 
 .venv/.installed: requirements.txt pyproject.toml | .venv/bin/python
 	python -m pip install --quiet --disable-pip-version-check -r requirements.txt

@@ -10,10 +10,11 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+import click
 import pytest
 
 from cronce import Policy, RefusalReason
-from cronce.cli import commands
+from cronce.cli.app import cronce as command_line
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.transitions import TRANSITIONS
 from cronce.vocabulary import exit_codes
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
 GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text()
 README = (ROOT / "README.md").read_text()
+POLICIES = (ROOT / "docs" / "policies.md").read_text()
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -58,17 +60,25 @@ def test_every_refusal_is_described() -> None:
     assert [reason for reason in RefusalReason if reason not in PROTOCOL] == [RefusalReason.INTERRUPTED]
 
 
-def test_every_field_of_the_policy_is_in_the_readme() -> None:
+def test_every_field_of_the_policy_is_described() -> None:
     """With its default and what it means."""
-    table = README[README.index("## Policies") :].partition("\n## ")[0]
-    described = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    described = set(re.findall(r"^\| `(\w+)` \|", POLICIES, re.MULTILINE))
     assert set(field_names(Policy)) == described
 
 
-def test_every_exit_code_is_in_the_readme() -> None:
+def test_the_policy_of_the_page_is_the_same_in_python_and_as_json() -> None:
+    """The examples of one page agree."""
+    names: dict[str, object] = {}
+    [example] = _python(POLICIES)
+    exec(example, names)
+    [text] = re.findall(r"CRONCE_POLICY='([^']+)'", POLICIES)
+    assert names["policy"] == Policy.from_json(text)
+
+
+def test_every_exit_code_is_described() -> None:
     """Scripts rely on them."""
-    table = README[README.index("## Exit codes") :].partition("\n## ")[0]
-    described = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE) for code in row.split(",")}
+    page = (ROOT / "docs" / "exit-codes.md").read_text()
+    described = {int(code) for row in re.findall(r"^\| ([\d, ]+) \|", page, re.MULTILINE) for code in row.split(",")}
     coded = {value for name, value in vars(exit_codes).items() if name.isupper()}
     assert coded - {exit_codes.PROBLEM, exit_codes.BY_SIGNAL} == described
 
@@ -89,6 +99,18 @@ def _defines(file: Path, names: list[str]) -> bool:
     return body is not None
 
 
+def test_every_page_is_in_the_index() -> None:
+    """A reader finds it from docs/README.md; each decision is in the index of decisions."""
+    for folder in (ROOT / "docs", ROOT / "docs" / "adr"):
+        linked = set(re.findall(r"\]\(([\w./-]+\.md)", (folder / "README.md").read_text()))
+        assert {page.name for page in folder.glob("*.md")} - {"README.md"} - linked == set()
+
+
+def test_the_readme_is_short() -> None:
+    """It is read in one go; everything else is a page."""
+    assert len(README.splitlines()) <= 130
+
+
 def test_every_link_between_documents_leads_somewhere() -> None:
     """Relative links of the README and of everything in docs."""
     broken = [
@@ -104,7 +126,7 @@ def test_every_link_between_documents_leads_somewhere() -> None:
 def test_every_command_that_a_page_names_is_one(page: Path) -> None:
     """`cronce WORD`, in a sentence or in a block."""
     named = set(re.findall(r"(?:`|^)cronce ([a-z]+)\b", page.read_text(), re.MULTILINE))
-    assert named - set(commands.cronce.commands) == set()
+    assert named - set(command_line.list_commands(click.Context(command_line))) == set()
 
 
 def test_the_readmes_python_runs(tmp_path: Path) -> None:
@@ -156,9 +178,10 @@ def test_the_schedules_pages_python_says_what_its_comments_say() -> None:
     assert [note for _, _, note in printed] == [dict(enumerate(line)).get(2, "") for line in lines]
 
 
-def test_the_readmes_costs_add_up() -> None:
-    """Each line is what its last column comes to, the last line is their sum, and the text says so too."""
-    table = README[README.index("| what | a month |") :].partition("\n\n")[0]
+def test_the_costs_add_up() -> None:
+    """Each line equals its last column, the last line is their sum, and the text states it too."""
+    page = (ROOT / "docs" / "costs.md").read_text()
+    table = page[page.index("| what | a month |") :].partition("\n\n")[0]
     rows = re.findall(r"^\| (.+) \| \$([\d.]+) \|(.*)\|$", table, re.MULTILINE)
     *lines, (together, total, _) = [(what, float(amount), how) for what, amount, how in rows]
     for what, amount, how in lines:
@@ -167,7 +190,8 @@ def test_the_readmes_costs_add_up() -> None:
         assert computed == pytest.approx(amount, abs=0.0051), what
     assert together == "together"
     assert total == pytest.approx(sum(amount for _, amount, _ in lines))
-    assert f"**about ${total:.0f} a month**" in README
+    assert f"**about ${total:.0f} a month**" in page
+    assert f"to ${total:.0f} a month" in README
 
 
 def _python(page: str) -> list[str]:
