@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from cronce import ConcurrencyPolicy, Ledger, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
 from cronce.client.reporting import report
-from cronce.ecs import JobDefinition, Launcher, LaunchRefusedError, LaunchUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, Launcher
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.protocol.retrying import Leave, after_attempt, never_began
 from cronce.protocol.transitions import Event
@@ -120,7 +120,7 @@ class Look:
                 self._launch(
                     job, run, Trigger.RETRY, attempt=decision.attempt, launch=decision.launch, delay=decision.delay
                 )
-            except LaunchRefusedError as error:
+            except CallRefusedError as error:
                 report("not_relaunched", level="ERROR", job=job.job, period=run.period, error=str(error))
         marked = self.ledger.mark_lost(job.job, run.period)
         if marked is None or marked.status is not Status.FAILED:
@@ -171,10 +171,10 @@ class Look:
             if step is Step.LAUNCH and run is not None:
                 try:
                     self._launch(job, run, Trigger.CATCH_UP, attempt=run.attempt + 1, launch=1, delay=_SOON)
-                except LaunchUnavailableError as error:
+                except CallUnavailableError as error:
                     report("unavailable", level="ERROR", job=job.job, period=run.period, error=str(error))
                     return memory
-                except LaunchRefusedError as error:
+                except CallRefusedError as error:
                     report("not_caught_up", level="ERROR", job=job.job, period=run.period, error=str(error))
                 else:
                     self.found["caught_up"] += 1

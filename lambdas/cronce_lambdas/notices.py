@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.aws.sdk import Service
 from cronce.client.reporting import report
-from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.names import period_of
 
@@ -35,7 +35,7 @@ class Bus:
     """The default event bus."""
 
     def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
-        self._client = client
+        self._events = Service("events", client=client)
 
     def put(self, notices: Sequence[Notice]) -> None:
         """Send the events. One that cannot be sent is reported and let go: the ledger and the metric say it too."""
@@ -45,9 +45,8 @@ class Bus:
                 {"Source": SOURCE, "DetailType": each.detail_type, "Detail": json.dumps(each.detail)} for each in batch
             ]
             try:
-                self._client = self._client or make_client("events", region=None, endpoint=None)
-                answer = call(self._client, "put_events", f"{len(entries)} events", Entries=entries)
-            except (LaunchUnavailableError, LaunchRefusedError, CallRefusedError) as error:
+                answer = self._events.call("put_events", f"{len(entries)} events", Entries=entries)
+            except (CallUnavailableError, CallRefusedError) as error:
                 report("event_not_sent", level="ERROR", count=len(entries), error=str(error))
                 continue
             # A 200 answer is not a sent event.

@@ -8,9 +8,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.aws.sdk import Service
 from cronce.client.reporting import report
-from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce_lambdas.notices import PINNED_COUNT_WRONG, Notice
 from cronce_lambdas.settings import PinnedService
 
@@ -53,7 +53,7 @@ class Services:
     """What ECS says about services."""
 
     def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
-        self._client = client
+        self._ecs = Service("ecs", client=client)
 
     def wrong(self, pinned: Sequence[PinnedService]) -> list[WrongCount]:
         """Those of the services that have another desired count than 1. What ECS does not answer is reported."""
@@ -63,10 +63,9 @@ class Services:
             for first in range(0, len(services), _MOST_SERVICES):
                 batch = services[first : first + _MOST_SERVICES]
                 try:
-                    self._client = self._client or make_client("ecs", region=None, endpoint=None)
                     names = [each.service for each in batch]
-                    answer = call(self._client, "describe_services", cluster, cluster=cluster, services=names)
-                except (LaunchUnavailableError, LaunchRefusedError, CallRefusedError) as error:
+                    answer = self._ecs.call("describe_services", cluster, cluster=cluster, services=names)
+                except (CallUnavailableError, CallRefusedError) as error:
                     report("look_failed", level="ERROR", cluster=cluster, error=str(error))
                     continue
                 found += wrong_counts(batch, answer.get("services", ()))

@@ -19,7 +19,7 @@ from cronce import CronceError, InputInvalidError, Ledger, LedgerUnavailableErro
 from cronce.client.leadership import LEADER
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
-from cronce.ecs import JobDefinition, JobUnknownError, Launcher, LaunchRefusedError, LaunchUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, JobUnknownError, Launcher
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Leave, Relaunch, after_attempt
 from cronce.vocabulary.states import Reason
@@ -40,7 +40,7 @@ def handler(event: Mapping[str, Any], _context: object) -> Answer:
 
     Raises:
         LedgerUnavailableError: The ledger did not answer; Lambda delivers the event again.
-        LaunchUnavailableError: EventBridge Scheduler did not answer; as above.
+        CallUnavailableError: EventBridge Scheduler did not answer; as above.
     """
     recorder = _recorder(Settings.from_environ(os.environ))
     return recorder.sort(event["Records"]) if isinstance(event.get("Records"), list) else recorder.settle(event)
@@ -63,7 +63,7 @@ class Recorder:
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
-            LaunchUnavailableError: EventBridge Scheduler did not answer.
+            CallUnavailableError: EventBridge Scheduler did not answer.
         """
         task = stopped_task(event)
         if task is None:
@@ -109,7 +109,7 @@ class Recorder:
         for record in records:
             try:
                 self._sort_one(record)
-            except (LedgerUnavailableError, LaunchUnavailableError) as error:
+            except (LedgerUnavailableError, CallUnavailableError) as error:
                 report("unavailable", level="ERROR", error=str(error))
                 again.append({"itemIdentifier": str(record.get("messageId", ""))})
             except CronceError as error:
@@ -170,7 +170,7 @@ class Recorder:
                 launch=decision.launch,
                 not_before=self._clock.now() + decision.delay,
             )
-        except (JobUnknownError, LaunchRefusedError, InputInvalidError) as error:
+        except (JobUnknownError, CallRefusedError, InputInvalidError) as error:
             report("not_relaunched", level="ERROR", job=task.job, period=task.period, error=str(error))
             return {"left": str(error)}
         report(

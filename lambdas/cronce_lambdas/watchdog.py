@@ -45,8 +45,8 @@ def handler(_event: object, _context: object) -> dict[str, int]:
 
     Raises:
         LedgerUnavailableError: The ledger did not answer; the next look comes.
-        LaunchUnavailableError: EventBridge Scheduler did not answer; as above.
-        LaunchRefusedError: The schedules may not be read.
+        CallUnavailableError: EventBridge Scheduler did not answer; as above.
+        CallRefusedError: The schedules may not be read.
     """
     return _watchdog(Settings.from_environ(os.environ)).look()
 
@@ -76,8 +76,8 @@ class Watchdog:
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
-            LaunchUnavailableError: EventBridge Scheduler did not list the schedules.
-            LaunchRefusedError: The schedules may not be read.
+            CallUnavailableError: EventBridge Scheduler did not list the schedules.
+            CallRefusedError: The schedules may not be read.
         """
         claim = Leadership(self._ledger, _LOOK, lease=LEASE).try_once()
         if claim is None:

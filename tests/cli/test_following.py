@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cronce.cli.actions.follow import Outcome, StartedAttempt, outcome_of
-from cronce.ecs import LaunchUnavailableError
+from cronce.ecs import CallUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
@@ -128,9 +128,7 @@ def test_an_attempt_of_somebody_else_has_no_task_to_ask_for() -> None:
 def test_a_short_outage_is_sat_out() -> None:
     """The task works on, so there is no reason to give up at once."""
     away = LedgerUnavailableError("table runs", "throttled", transient=True)
-    world = Scripted(
-        *[away] * 29, run(status=Status.SUCCEEDED), stopped=LaunchUnavailableError("DescribeTasks", "busy")
-    )
+    world = Scripted(*[away] * 29, run(status=Status.SUCCEEDED), stopped=CallUnavailableError("DescribeTasks", "busy"))
     assert looks(world, 30)[-1] == Outcome(ok=True, text="SUCCEEDED, took 0.0s")
 
 
@@ -147,6 +145,6 @@ def test_an_outage_that_lasts_is_told(*, transient: bool, survived: int) -> None
 
 def test_ecs_that_does_not_answer_is_no_outcome() -> None:
     """It is asked again later."""
-    world = Scripted(None, stopped=LaunchUnavailableError("DescribeTasks", "busy"))
+    world = Scripted(None, stopped=CallUnavailableError("DescribeTasks", "busy"))
     assert looks(world, 20) == [None] * 20
     assert world.questions == 4

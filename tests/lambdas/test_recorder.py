@@ -12,7 +12,7 @@ import pytest
 
 from cronce import Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
-from cronce.ecs import LaunchUnavailableError
+from cronce.ecs import CallUnavailableError
 from cronce.stores.memory import MemoryStore
 from cronce_lambdas.recorder import handler
 from cronce_lambdas.settings import PinnedService
@@ -237,7 +237,7 @@ class TestRelaunch:
         world = World()
         world.claim()
         world.scheduler.fail(operation, "ThrottlingException", status=429)
-        with pytest.raises(LaunchUnavailableError):
+        with pytest.raises(CallUnavailableError):
             world.settle(EVENT)
         assert world.standing().status is Status.FAILED
         world.scheduler.recover()

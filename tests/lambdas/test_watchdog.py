@@ -24,7 +24,7 @@ from cronce import (
     Trigger,
 )
 from cronce.client.leadership import Leadership
-from cronce.ecs import LaunchRefusedError, LaunchUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.missed import from_value
@@ -326,7 +326,7 @@ class TestCutShort:
 
     @pytest.mark.parametrize(
         ("code", "error"),
-        [("AccessDeniedException", LaunchRefusedError), ("ThrottlingException", LaunchUnavailableError)],
+        [("AccessDeniedException", CallRefusedError), ("ThrottlingException", CallUnavailableError)],
     )
     def test_without_schedules_the_look_ends_and_frees_its_row(self, code: str, error: type[Exception]) -> None:
         """The error is Lambda's own metric; the next look is not locked out."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambdas", ROOT / "ledger" / "cronce"]
@@ -56,6 +56,17 @@ def test_a_room_imports_no_room_after_it(room: str) -> None:
     """The order of the rooms is the order of the imports, also inside functions and for types."""
     later = [f"cronce.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
     assert _offenders(f"cronce.{room}", lambda name: _within(name, *later)) == []
+
+
+def test_no_two_modules_import_each_other() -> None:
+    """Directly or through others, in a function, under a condition or for types only: each can be read on its own."""
+    assert _circles(_import_graph()) == []
+
+
+def test_the_search_for_circles_finds_one() -> None:
+    """Of two modules, of three, and of a module with itself; a fork that meets again is none."""
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"e", "f"}, "e": {"g"}, "f": {"g"}, "g": set(), "h": {"h"}}
+    assert _circles(graph) == [["a", "b", "c"], ["h"]]
 
 
 def test_run_time_never_imports_deploy_time() -> None:
@@ -149,6 +160,38 @@ def _offenders(part: str, breaks: Callable[[str], bool]) -> list[str]:
         for name, line in _imports(path.read_text(), module, is_package=path.name == "__init__.py")
         if breaks(name)
     ]
+
+
+def _import_graph() -> dict[str, set[str]]:
+    """The modules that each module names in its imports; the package above a module is not one of them."""
+    modules = dict(_modules())
+    graph: dict[str, set[str]] = {module: set() for module in modules}
+    for module, path in modules.items():
+        for name, _ in _imports(path.read_text(), module, is_package=path.name == "__init__.py"):
+            found = name if name in modules else name.rpartition(".")[0]
+            if found in modules and not (found == module and name in modules):
+                graph[module].add(found)
+    return graph
+
+
+def _circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Every group of modules that reach each other, sorted."""
+    reached: dict[str, set[str]] = {}
+    for module in graph:
+        seen: set[str] = set()
+        ahead = list(graph[module])
+        while ahead:
+            name = ahead.pop()
+            if name not in seen:
+                seen.add(name)
+                ahead += graph[name]
+        reached[module] = seen
+    groups = {
+        tuple(sorted({module, *(other for other in reached[module] if module in reached[other])}))
+        for module in graph
+        if module in reached[module]
+    }
+    return [list(group) for group in sorted(groups)]
 
 
 def _modules() -> Iterator[tuple[str, Path]]:

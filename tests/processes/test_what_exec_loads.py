@@ -37,7 +37,7 @@ cronce cronce.cli cronce.cli.main cronce.cli.runtime cronce.cli.runtime.exec cro
 cronce.vocabulary cronce.vocabulary.durations cronce.vocabulary.environment cronce.vocabulary.errors
 cronce.vocabulary.exit_codes cronce.vocabulary.metrics cronce.vocabulary.names cronce.vocabulary.payloads
 cronce.vocabulary.policy cronce.vocabulary.states cronce.vocabulary.values
-cronce.aws cronce.aws.http cronce.aws.task
+cronce.aws cronce.aws.http cronce.aws.task_identity
 cronce.protocol cronce.protocol.claiming cronce.protocol.holding cronce.protocol.observing
 cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.slot
 cronce.protocol.transitions

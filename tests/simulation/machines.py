@@ -24,7 +24,7 @@ from botocore.exceptions import EndpointConnectionError
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger
-from cronce.ecs import Launcher, LaunchUnavailableError
+from cronce.ecs import CallUnavailableError, Launcher
 from cronce.protocol.records import RunRecord, run_key
 from cronce.protocol.retrying import MOST_LAUNCHES, Relaunch, after_attempt, never_began
 from cronce.vocabulary.environment import LAUNCH, PERIOD, TRIGGER
@@ -174,7 +174,7 @@ class Machines(Fleet):
         for _ in range(3):
             try:
                 answer = self._recorder().settle(event)
-            except (LedgerUnavailableError, LaunchUnavailableError):
+            except (LedgerUnavailableError, CallUnavailableError):
                 self.counts["recorder: again"] += 1
                 self._kernel.sleep(60)
             else:
@@ -224,7 +224,7 @@ class Machines(Fleet):
         )
         try:
             found = watchdog.look()
-        except (LedgerUnavailableError, LaunchUnavailableError, LeaseLostError):
+        except (LedgerUnavailableError, CallUnavailableError, LeaseLostError):
             self.counts["looks failed"] += 1
         else:
             self.counts.update({f"watchdog: {what}": number for what, number in found.items() if what != "jobs"})

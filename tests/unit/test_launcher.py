@@ -12,12 +12,12 @@ from moto import mock_aws
 
 from cronce import Policy, Trigger
 from cronce.ecs import (
+    CallRefusedError,
+    CallUnavailableError,
     JobDefinition,
     JobUnknownError,
     Launched,
     Launcher,
-    LaunchRefusedError,
-    LaunchUnavailableError,
     NotLaunched,
     definition_of,
 )
@@ -217,7 +217,7 @@ def test_what_may_pass_is_an_error_that_may_be_tried_again(trouble: Callable[[Fa
     """The message names the call and its job."""
     ecs = FakeEcs(STARTED)
     trouble(ecs)
-    with pytest.raises(LaunchUnavailableError, match=f"run_task for daily-digest {PERIOD} had no answer"):
+    with pytest.raises(CallUnavailableError, match=f"run_task for daily-digest {PERIOD} had no answer"):
         run(ecs)
 
 
@@ -255,9 +255,7 @@ def test_a_launch_that_eventbridge_refuses_is_an_error_for_good() -> None:
     """It names call, job and cause."""
     scheduler = FakeScheduler()
     scheduler.fail("create_schedule", "AccessDeniedException", "no PassRole", status=403)
-    with pytest.raises(
-        LaunchRefusedError, match=f"create_schedule for daily-digest {PERIOD} was refused: Acc.*PassRole"
-    ):
+    with pytest.raises(CallRefusedError, match=f"create_schedule for daily-digest {PERIOD} was refused: Acc.*PassRole"):
         run_later(scheduler)
 
 
@@ -265,7 +263,7 @@ def test_a_full_group_may_have_room_later() -> None:
     """A quota is no refusal for good."""
     scheduler = FakeScheduler()
     scheduler.fail("create_schedule", "ServiceQuotaExceededException", status=402)
-    with pytest.raises(LaunchUnavailableError):
+    with pytest.raises(CallUnavailableError):
         run_later(scheduler)
 
 
@@ -275,10 +273,10 @@ def test_schedules_that_may_not_be_read_are_an_error(operation: str) -> None:
     scheduler = FakeScheduler(schedule())
     launcher = Launcher(group=GROUP, scheduler=scheduler)
     scheduler.fail(operation, "AccessDeniedException", status=403)
-    with pytest.raises(LaunchRefusedError, match=operation):
+    with pytest.raises(CallRefusedError, match=operation):
         list(launcher.jobs())
     scheduler.fail(operation, "ThrottlingException", status=429)
-    with pytest.raises(LaunchUnavailableError, match=operation):
+    with pytest.raises(CallUnavailableError, match=operation):
         list(launcher.jobs())
 
 
@@ -304,7 +302,7 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
 
 def test_without_a_region_nothing_is_asked() -> None:
     """It is an error of this side, in one sentence."""
-    with pytest.raises(LaunchRefusedError, match="You must specify a region"):
+    with pytest.raises(CallRefusedError, match="You must specify a region"):
         list(Launcher(group=GROUP).jobs())
 
 

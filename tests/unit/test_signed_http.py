@@ -194,6 +194,24 @@ def test_a_bundle_of_ones_own_is_trusted(tmp_path: Path, monkeypatch: pytest.Mon
         lean.close()
 
 
+@pytest.mark.parametrize("content", [None, b"", b"no certificate"])
+def test_without_amazons_roots_the_systems_bundle_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    """A package may have been built without data files."""
+    context, certificate = self_signed(tmp_path)
+    roots = tmp_path / "amazon_roots.pem"
+    if content is not None:
+        roots.write_bytes(content)
+    monkeypatch.setattr("cronce.aws.tls._AMAZON_ROOTS", str(roots))
+    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with serving(lambda _: Reply(body={"ok": True}), tls=context) as service:
+        lean = transport(f"https://localhost:{service.port}")
+        assert lean.call("GetItem", {}).body == {"ok": True}
+        lean.close()
+
+
 def test_a_certificate_that_nobody_vouches_for_is_refused_for_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,1 +1,9 @@
-"""How AWS is asked: HTTP, signatures, credentials, certificates, this task, and botocore clients."""
+"""How cronce calls AWS.
+
+- `http`, `tls`, `sigv4`, `credentials`: the lean way, which needs only the standard library
+- `sdk`: the only maker of botocore clients, and calls through them
+- `answers`: what both ways return or raise, and which errors are transient
+- `errors`: what a call of EventBridge Scheduler, ECS or EventBridge raises
+- `task_identity`: the ARN of this ECS task
+- `stop_task`: ECS StopTask
+"""

@@ -1,4 +1,4 @@
-"""What a service answers: a body, a refusal, or nothing usable."""
+"""The result of one request to an AWS service: a body, an error of the service, or no usable answer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,43 @@ from typing import Any
 
 from cronce.vocabulary.values import value_class
 
+TRANSIENT_CODES = frozenset(
+    {
+        "ExpiredTokenException",
+        "InternalFailure",
+        "InternalServerError",
+        "InternalServerException",
+        "ItemCollectionSizeLimitExceededException",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServerException",
+        "ServiceQuotaExceededException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+"""Errors after which the same request may succeed (DynamoDB Developer Guide, "Error handling"; "Common errors" in the
+API References of EventBridge Scheduler and ECS)."""
+
 
 @value_class
 class Answer:
-    """A good answer.
+    """A successful answer.
 
     Attributes:
         body: The decoded JSON.
-        at: The service's own time (its `Date` header), if it told.
+        at: The service's time, from its `Date` header; None without a usable one.
     """
 
     body: dict[str, Any]
@@ -22,14 +51,14 @@ class Answer:
 
 
 class ServiceError(Exception):
-    """DynamoDB said no.
+    """The service refused the request.
 
     Attributes:
         code: E.g. `ConditionalCheckFailedException`.
         message: The service's text.
         status: The HTTP status.
-        item: The row as it stands, where a condition failed and it was asked for.
-        at: The service's own time, if it told.
+        item: The existing row, if a condition failed and the request asked for the row.
+        at: The service's time; None without a usable `Date` header.
     """
 
     def __init__(
@@ -42,12 +71,18 @@ class ServiceError(Exception):
         self.at = at
         super().__init__(f"{code}: {message}")
 
+    @property
+    def transient(self) -> bool:
+        """True if the same request may succeed a moment later."""
+        return self.code in TRANSIENT_CODES or self.status >= 500 or self.status == 429
+
 
 class NoAnswerError(Exception):
-    """There was no usable answer; whether the request was carried out is unknown.
+    """There is no usable answer; whether the request was carried out is unknown.
 
     Attributes:
-        kind: What happened, in a word.
+        kind: What happened, in one word.
+        message: The same in a sentence.
         transient: True if the same request may succeed a moment later.
     """
 

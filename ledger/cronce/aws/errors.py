@@ -1,36 +1,20 @@
-"""What can go wrong when a task is to be started."""
+"""What a call of an AWS service other than DynamoDB raises."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from cronce.vocabulary.errors import CronceError
 
 
-class JobUnknownError(CronceError):
-    """No schedule of the group is that job's.
+class CallUnavailableError(CronceError):
+    """The service did not answer, or is busy; the same call may succeed a moment later.
+
+    Whether the call was carried out is unknown.
 
     Attributes:
-        job: The job that was asked for.
-        group: The schedule group that was searched.
-        near: Jobs of the group with a similar name.
-    """
-
-    def __init__(self, job: str, group: str, near: Sequence[str]) -> None:
-        self.job = job
-        self.group = group
-        self.near = tuple(near)
-        hint = f"; there is {', '.join(near)}" if near else "; check the job's name, the group and the Region"
-        super().__init__(f"no schedule of the group {group} is for the job {job}{hint}")
-
-
-class LaunchUnavailableError(CronceError):
-    """EventBridge Scheduler or ECS did not answer, or not now; the same call may succeed a moment later.
-
-    Whether a task was started is unknown. Asking again is safe: a launch has a name of its own.
-
-    Attributes:
-        what: The call, and what it was about.
+        what: The call and its subject.
         cause: What went wrong.
     """
 
@@ -40,15 +24,20 @@ class LaunchUnavailableError(CronceError):
         super().__init__(f"{what} had no answer: {cause}")
 
 
-class LaunchRefusedError(CronceError):
-    """EventBridge Scheduler or ECS said no, and will say so again.
+class CallRefusedError(CronceError):
+    """The service refused the call, or the SDK could not send it; the same call would fail again.
 
     Attributes:
-        what: The call, and what it was about.
-        cause: What was said.
+        what: The call and its subject.
+        cause: The service's code and text, or the SDK's text.
+        code: The service's code, e.g. `ConflictException`; empty if nothing was sent: no Region, no credentials, an
+            argument that the SDK rejects.
+        details: The whole error answer.
     """
 
-    def __init__(self, what: str, cause: str) -> None:
+    def __init__(self, what: str, cause: str, *, code: str = "", details: Mapping[str, Any] | None = None) -> None:
         self.what = what
         self.cause = cause
+        self.code = code
+        self.details = details or {}
         super().__init__(f"{what} was refused: {cause}")

@@ -1,74 +1,51 @@
-"""A call of EventBridge Scheduler or ECS, and what its failing means."""
+"""botocore: the only maker of clients, and calls of services other than DynamoDB."""
 
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import Any
 
-from cronce.aws.errors import LaunchRefusedError, LaunchUnavailableError
+from cronce.aws.answers import NoAnswerError, ServiceError
+from cronce.aws.errors import CallRefusedError, CallUnavailableError
 
-_PASSING = frozenset(
-    {
-        "ExpiredTokenException",
-        "InternalServerException",
-        "RequestLimitExceeded",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "ServerException",
-        "ServiceQuotaExceededException",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "TooManyRequestsException",
-    }
-)
-"""Errors after which the same call may succeed (API References of Scheduler and ECS, "Common errors")."""
+_CALL_TIMEOUT = timedelta(seconds=12)
+_TRIES = 3
 
 
-class CallRefusedError(Exception):
-    """The service refused the call, and will refuse it again.
-
-    Attributes:
-        code: E.g. `ConflictException`.
-        message: The service's text.
-        details: What else it answered.
-    """
-
-    def __init__(self, what: str, code: str, message: str, details: dict[str, Any]) -> None:
-        self.what = what
-        self.code = code
-        self.message = message
-        self.details = details
-        super().__init__(f"{code}: {message}")
-
-    def as_error(self) -> LaunchRefusedError:
-        """What to raise where no such answer was reckoned with."""
-        return LaunchRefusedError(self.what, str(self))
-
-
-def make_client(service: str, *, region: str | None, endpoint: str | None) -> Any:  # noqa: ANN401  # made at run time
-    """A client that tries three times; each call may take some ten seconds.
+def make_client(
+    service: str,
+    *,
+    region: str | None,
+    endpoint: str | None = None,
+    call_timeout: timedelta = _CALL_TIMEOUT,
+    tries: int = _TRIES,
+    connections: int = 10,
+) -> Any:  # noqa: ANN401  # a botocore client, whose methods are made at run time
+    """A botocore client.
 
     Args:
-        service: The service's name, as in boto.
-        region: Where; None for the environment's, by either of its names (ECS and Lambda set both, other
-            hosts one).
-        endpoint: Another endpoint than AWS's.
+        service: The service's name in botocore.
+        region: The Region; None for the environment's `AWS_REGION` or `AWS_DEFAULT_REGION` (ECS and Lambda set both,
+            other hosts set one).
+        endpoint: URL of the service; None for the Region's endpoint.
+        call_timeout: How long one try may take: a third of it to connect, the rest to wait for the answer.
+        tries: How often a call is tried.
+        connections: How many connections the client keeps open.
 
     Raises:
-        LaunchRefusedError: Nothing says which Region, or how to sign.
+        NoAnswerError: No Region is configured, or credentials cannot be loaded.
     """
-    import botocore.session  # noqa: PLC0415  # heavy, and not for importers of the names
+    import botocore.session  # noqa: PLC0415  # heavy
     from botocore.config import Config  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415
 
+    seconds = call_timeout.total_seconds()
     config = Config(
-        connect_timeout=3,
-        read_timeout=10,
-        retries={"total_max_attempts": 3, "mode": "standard"},
+        connect_timeout=seconds / 3,
+        read_timeout=seconds * 2 / 3,
+        retries={"total_max_attempts": tries, "mode": "standard"},
+        max_pool_connections=connections,
         user_agent_extra="cronce",
     )
     try:
@@ -77,43 +54,89 @@ def make_client(service: str, *, region: str | None, endpoint: str | None) -> An
             service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
         )
     except BotoCoreError as error:
-        raise LaunchRefusedError(f"a client for {service}", str(error)) from error
+        raise no_answer(error) from error
 
 
-def call(client: Any, operation: str, about: str, **request: Any) -> Any:  # noqa: ANN401  # an SDK's answer
-    """Perform the operation.
-
-    Args:
-        client: A botocore client.
-        operation: The method, e.g. `get_schedule`.
-        about: What the call is about, for the error.
-        request: Its arguments.
-
-    Raises:
-        CallRefusedError: The service refused it.
-        LaunchUnavailableError: There was no usable answer, or the service is busy.
-        LaunchRefusedError: This side cannot even ask: no credentials, arguments that the SDK refuses.
-    """
-    from botocore import exceptions  # noqa: PLC0415  # loaded already by whoever made the client
+def no_answer(error: Exception) -> NoAnswerError:
+    """The botocore error as the error of a request without a usable answer."""
+    from botocore import exceptions  # noqa: PLC0415  # already loaded by the code that made the client
     from botocore.parsers import ResponseParserError  # noqa: PLC0415
 
-    what = f"{operation} for {about}"
-    try:
-        return getattr(client, operation)(**request)
-    except exceptions.ClientError as error:
-        response: Any = error.response
-        code, message = response.get("Error", {}).get("Code", ""), response.get("Error", {}).get("Message", "")
-        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if code in _PASSING or status >= 500 or status == 429:
-            raise LaunchUnavailableError(what, f"{code}: {message}") from error
-        raise CallRefusedError(what, code, message, response) from error
-    except (
+    # No answer, a malformed one, or credentials that are late. Every other error is a fault of the configuration.
+    transient = (
         exceptions.ConnectionError,
         exceptions.HTTPClientError,
         exceptions.CredentialRetrievalError,
         exceptions.MetadataRetrievalError,
         ResponseParserError,
-    ) as error:
-        raise LaunchUnavailableError(what, str(error)) from error
-    except exceptions.BotoCoreError as error:
-        raise LaunchRefusedError(what, str(error)) from error
+    )
+    return NoAnswerError(type(error).__name__, str(error), transient=isinstance(error, transient))
+
+
+class Service:
+    """An AWS service, called through a botocore client that is made at the first call."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        region: str | None = None,
+        endpoint: str | None = None,
+        client: Any = None,  # noqa: ANN401  # made at run time
+    ) -> None:
+        """Name the service; nothing is loaded or called yet.
+
+        Args:
+            name: The service's name in botocore.
+            region: The Region; None for the environment's.
+            endpoint: URL of the service; None for the Region's endpoint.
+            client: A botocore or boto3 client to use instead.
+        """
+        self._name = name
+        self._region = region
+        self._endpoint = endpoint
+        self._client = client
+
+    def call(self, operation: str, about: str, **request: Any) -> Any:  # noqa: ANN401  # an SDK's answer
+        """Perform the operation.
+
+        Args:
+            operation: The client's method, e.g. `get_schedule`.
+            about: The subject of the call, for the error.
+            request: Its arguments.
+
+        Raises:
+            CallUnavailableError: There is no usable answer, or the service is busy.
+            CallRefusedError: The service refused the call, or the SDK could not send it.
+        """
+        what = f"{operation} for {about}"
+        try:
+            if self._client is None:
+                self._client = make_client(self._name, region=self._region, endpoint=self._endpoint)
+        except NoAnswerError as error:
+            refused = CallUnavailableError if error.transient else CallRefusedError
+            raise refused(f"a client for {self._name}", error.message) from error
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # already loaded
+        from botocore.parsers import ResponseParserError  # noqa: PLC0415
+
+        try:
+            return getattr(self._client, operation)(**request)
+        except ClientError as error:
+            failure = service_error(error)
+            if failure.transient:
+                raise CallUnavailableError(what, str(failure)) from error
+            raise CallRefusedError(what, str(failure), code=failure.code, details=error.response) from error
+        except (BotoCoreError, ResponseParserError) as error:
+            failed = CallUnavailableError if no_answer(error).transient else CallRefusedError
+            raise failed(what, str(error)) from error
+
+
+def service_error(error: Any) -> ServiceError:  # noqa: ANN401  # botocore's ClientError, loaded late
+    """The service's refusal in a botocore ClientError."""
+    response = error.response
+    return ServiceError(
+        response.get("Error", {}).get("Code", ""),
+        response.get("Error", {}).get("Message", ""),
+        status=response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0),
+        item=response.get("Item"),
+    )

@@ -1,4 +1,4 @@
-"""TLS to an AWS endpoint, with Amazon's own roots first: the full bundle takes ten times as long to load."""
+"""TLS to an AWS endpoint. Tries Amazon's root certificates first: the system's bundle takes ten times as long to load."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import ssl
 from cronce.aws.http import connect
 
 _AMAZON_ROOTS = os.path.join(os.path.dirname(__file__), "amazon_roots.pem")  # noqa: PTH118, PTH120  # no pathlib
-"""Amazon Root CA 1 to 4 and Starfield Services Root CA G2 (amazontrust.com/repository)."""
+"""Amazon Root CA 1 to 4 and Starfield Services Root CA G2 (amazontrust.com/repository). A package that was built
+without data files lacks it."""
 
 
 def connect_tls(host: str, port: int, *, timeout: float) -> ssl.SSLSocket:
-    """An open connection whose certificate was verified.
+    """An open connection to a server whose certificate was verified.
 
-    Where another authority signed it (a Region of another partition, an inspecting gateway), the
-    system's whole bundle decides; `AWS_CA_BUNDLE` replaces both.
+    If the certificate does not chain to one of Amazon's roots (a Region of another partition, a gateway that inspects
+    traffic), the system's bundle decides. `AWS_CA_BUNDLE` replaces both.
 
     Raises:
-        OSError: It could not be opened; `ssl.SSLCertVerificationError` if nobody vouches for it.
+        OSError: The connection failed; `ssl.SSLCertVerificationError` if the certificate is not trusted.
     """
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
         return _secured(host, port, timeout, ssl.create_default_context(cafile=bundle))
     try:
-        return _secured(host, port, timeout, ssl.create_default_context(cafile=_AMAZON_ROOTS))
+        amazon = ssl.create_default_context(cafile=_AMAZON_ROOTS)
+    except OSError:  # no such file, or not a certificate
+        return _secured(host, port, timeout, ssl.create_default_context())
+    try:
+        return _secured(host, port, timeout, amazon)
     except ssl.SSLCertVerificationError:
         return _secured(host, port, timeout, ssl.create_default_context())
 

@@ -49,9 +49,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _code_of(error: CronceError) -> int:
-    from cronce.aws.errors import LaunchRefusedError, LaunchUnavailableError  # noqa: PLC0415  # loaded by who raised it
+    from cronce.aws.errors import CallRefusedError, CallUnavailableError  # noqa: PLC0415  # loaded by who raised it
 
-    away = isinstance(error, LedgerUnavailableError | LaunchRefusedError | LaunchUnavailableError)
+    away = isinstance(error, LedgerUnavailableError | CallRefusedError | CallUnavailableError)
     return exit_codes.UNAVAILABLE if away else exit_codes.PROBLEM
 
 

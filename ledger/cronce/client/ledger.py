@@ -386,7 +386,7 @@ class Ledger:
 
     def _owner_name(self) -> str:
         if self._owner is None:
-            from cronce.aws.task import task_identity  # noqa: PLC0415  # may ask the network
+            from cronce.aws.task_identity import task_identity  # noqa: PLC0415  # may ask the network
 
             self._owner = task_identity()
         elif callable(self._owner):
@@ -431,6 +431,6 @@ def _checked_reason(force: str | None) -> str | None:
 
 
 def _stop_task(owner: str, reason: str) -> None:
-    from cronce.aws.task import stop_ecs_task  # noqa: PLC0415  # REPLACE only
+    from cronce.aws.stop_task import stop_ecs_task  # noqa: PLC0415  # REPLACE only
 
     stop_ecs_task(owner, reason)

@@ -237,19 +237,10 @@ def _ending(code: int) -> str:
 
 
 def _make_client(service: str, *, region: str | None, timeout: timedelta) -> Any:  # noqa: ANN401  # made at run time
-    """A client of a session of its own that tries once: connecting and answering take three quarters of the limit."""
-    import botocore.session  # noqa: PLC0415  # heavy, and only what is used is loaded
-    from botocore.config import Config  # noqa: PLC0415
+    """A client that tries once and whose calls take at most three quarters of the limit."""
+    from cronce.aws.sdk import make_client  # noqa: PLC0415  # only what is used is loaded
 
-    seconds = timeout.total_seconds()
-    config = Config(
-        connect_timeout=seconds / 4,
-        read_timeout=seconds / 2,
-        retries={"total_max_attempts": 1},
-        max_pool_connections=32,
-        user_agent_extra="cronce",
-    )
-    return botocore.session.get_session().create_client(service, region_name=region, config=config)
+    return make_client(service, region=region, call_timeout=timeout * 3 / 4, tries=1, connections=32)
 
 
 def _called(operation: Callable[..., Any], **request: Any) -> Any:  # noqa: ANN401  # an SDK's answer

@@ -11,16 +11,17 @@ definition there, and fixes the period:
 twice is doing it once; `_launcher` talks to EventBridge Scheduler and ECS through `calls`.
 """
 
-from cronce.aws.errors import JobUnknownError, LaunchRefusedError, LaunchUnavailableError
+from cronce.aws.errors import CallRefusedError, CallUnavailableError
 from cronce.ecs.definition import JobDefinition, definition_of, launch_overrides
+from cronce.ecs.errors import JobUnknownError
 from cronce.ecs.launcher import Launched, Launcher, NotLaunched
 from cronce.ecs.names import schedule_group_of
 
 __all__ = [
+    "CallRefusedError",
+    "CallUnavailableError",
     "JobDefinition",
     "JobUnknownError",
-    "LaunchRefusedError",
-    "LaunchUnavailableError",
     "Launched",
     "Launcher",
     "NotLaunched",

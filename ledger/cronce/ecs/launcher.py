@@ -9,10 +9,11 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
-from cronce.aws.errors import JobUnknownError
-from cronce.aws.sdk import CallRefusedError, call, make_client
+from cronce.aws.errors import CallRefusedError
+from cronce.aws.sdk import Service
 from cronce.client.reporting import report
 from cronce.ecs.definition import JobDefinition, definition_of, launch_overrides
+from cronce.ecs.errors import JobUnknownError
 from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_name
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import schedule_name_stem
@@ -61,9 +62,8 @@ class Launcher:
             ecs: As `scheduler`.
         """
         self.group = group
-        self._region = region
-        self._endpoint = endpoint
-        self._clients = {name: client for name, client in (("scheduler", scheduler), ("ecs", ecs)) if client}
+        self._scheduler = Service("scheduler", region=region, endpoint=endpoint, client=scheduler)
+        self._ecs = Service("ecs", region=region, endpoint=endpoint, client=ecs)
         self._read: dict[str, tuple[datetime, JobDefinition | None]] = {}
 
     def jobs(self) -> Iterator[JobDefinition]:
@@ -73,8 +73,8 @@ class Launcher:
         look costs one request for a hundred jobs. A job that cannot be read is reported and left out.
 
         Raises:
-            LaunchUnavailableError: A call had no answer.
-            LaunchRefusedError: The group does not exist, or may not be read.
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: The group does not exist, or may not be read.
         """
         for schedule in self._schedules():
             if definition := self._definition(schedule):
@@ -85,8 +85,8 @@ class Launcher:
 
         Raises:
             JobUnknownError: No schedule of the group is for this job.
-            LaunchUnavailableError: A call had no answer.
-            LaunchRefusedError: The group does not exist, or may not be read.
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: The group does not exist, or may not be read.
         """
         for schedule in self._schedules(NamePrefix=schedule_name_stem(job)):
             definition = self._definition(schedule)
@@ -103,8 +103,8 @@ class Launcher:
         """The job that the schedule of this name defines; None if there is none, or it is no job of cronce.
 
         Raises:
-            LaunchUnavailableError: The call had no answer.
-            LaunchRefusedError: The group may not be read.
+            CallUnavailableError: The call had no answer.
+            CallRefusedError: The group may not be read.
         """
         return self._definition({"Name": schedule_name})
 
@@ -134,8 +134,8 @@ class Launcher:
             environment: More variables for the job's container.
 
         Raises:
-            LaunchUnavailableError: ECS did not answer, or is busy.
-            LaunchRefusedError: This side cannot even ask.
+            CallUnavailableError: ECS did not answer, or is busy.
+            CallRefusedError: This side cannot even ask.
         """
         target = definition.target
         parameters = _as_run_task(target["EcsParameters"])
@@ -145,8 +145,7 @@ class Launcher:
                 definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=number, environment=environment
             )
             try:
-                answer = self._call(
-                    "ecs",
+                answer = self._ecs.call(
                     "run_task",
                     f"{definition.job} {period}",
                     cluster=target["Arn"],
@@ -157,9 +156,11 @@ class Launcher:
                 )
             except CallRefusedError as no:
                 if no.code == "ConflictException":
-                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.message
+                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.cause
                     return NotLaunched(f"it was started already, with other settings: {tasks}")
-                return NotLaunched(str(no))
+                if not no.code:
+                    raise
+                return NotLaunched(no.cause)
             if answer.get("failures") or not answer.get("tasks"):
                 return NotLaunched(_failures(answer))
             task = answer["tasks"][0]
@@ -194,13 +195,12 @@ class Launcher:
             True if this call arranged it, False if the same launch was arranged already.
 
         Raises:
-            LaunchUnavailableError: EventBridge Scheduler did not answer, or is busy.
-            LaunchRefusedError: It refuses the schedule.
+            CallUnavailableError: EventBridge Scheduler did not answer, or is busy.
+            CallRefusedError: It refuses the schedule.
         """
         overrides = launch_overrides(definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=launch)
         try:
-            self._call(
-                "scheduler",
+            self._scheduler.call(
                 "create_schedule",
                 f"{definition.job} {period}",
                 GroupName=definition.group_name,
@@ -216,19 +216,19 @@ class Launcher:
         except CallRefusedError as no:
             if no.code == "ConflictException":
                 return False
-            raise no.as_error() from no
+            raise
         return True
 
     def stop_reason(self, task_arn: str) -> str | None:
         """Why the task has stopped; None while it lives, and where that cannot be known.
 
         Raises:
-            LaunchUnavailableError: ECS did not answer, or is busy.
+            CallUnavailableError: ECS did not answer, or is busy.
         """
         cluster = _TASK_CLUSTER.match(task_arn)
         request = {"cluster": cluster["cluster"]} if cluster else {}
         try:
-            answer = self._call("ecs", "describe_tasks", task_arn, tasks=[task_arn], **request)
+            answer = self._ecs.call("describe_tasks", task_arn, tasks=[task_arn], **request)
         except CallRefusedError:
             return None
         for task in answer.get("tasks", ()):
@@ -240,10 +240,7 @@ class Launcher:
         """The group's schedules without the one-shots, as ListSchedules tells of them."""
         request: dict[str, Any] = {"GroupName": self.group, "MaxResults": 100, **filters}
         while True:
-            try:
-                page = self._call("scheduler", "list_schedules", f"the group {self.group}", **request)
-            except CallRefusedError as no:
-                raise no.as_error() from no
+            page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
             yield from (each for each in page["Schedules"] if not is_one_shot(each["Name"]))
             if not page.get("NextToken"):
                 return
@@ -254,25 +251,18 @@ class Launcher:
         if name in self._read and self._read[name][0] == modified_at:
             return self._read[name][1]
         try:
-            answer = self._call("scheduler", "get_schedule", name, GroupName=self.group, Name=name)
+            answer = self._scheduler.call("get_schedule", name, GroupName=self.group, Name=name)
             definition = definition_of(answer)
         except CallRefusedError as no:
             if no.code == "ResourceNotFoundException":  # deleted since it was listed
                 return None
-            raise no.as_error() from no
+            raise
         except InputInvalidError as error:
             report("unreadable_job", level="ERROR", schedule=name, error=str(error))
             definition = None
         if modified_at is not None:
             self._read[name] = (modified_at, definition)
         return definition
-
-    def _call(self, service: str, operation: str, about: str, **request: Any) -> Any:  # noqa: ANN401  # an SDK's
-        client = self._clients.get(service)
-        if client is None:
-            client = make_client(service, region=self._region, endpoint=self._endpoint)
-            self._clients[service] = client
-        return call(client, operation, about, **request)
 
 
 def _failures(answer: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Protocol
 
-from cronce.aws.errors import LaunchRefusedError, LaunchUnavailableError
+from cronce.aws.errors import CallRefusedError, CallUnavailableError
 from cronce.cli.output.wording import length, short_owner, visible, why_ended
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -143,7 +143,7 @@ class StartedAttempt:
     def _never_claimed(self, task: str) -> Outcome | None:
         """Not for ever: a task that stopped before it claimed leaves the row as it was."""
         if self._stopped is None and self._looks % _LOOKS_PER_QUESTION == 0:
-            with suppress(LaunchUnavailableError, LaunchRefusedError):
+            with suppress(CallUnavailableError, CallRefusedError):
                 self._stopped = self._tasks.stop_reason(task)
         if self._stopped is None:
             return None

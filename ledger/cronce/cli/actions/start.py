@@ -81,7 +81,7 @@ class Starter:
         """Start its task; the reason if ECS did not.
 
         Raises:
-            LaunchUnavailableError: ECS did not answer. The same start again begins no second task.
+            CallUnavailableError: ECS did not answer. The same start again begins no second task.
         """
         from cronce.ecs import NotLaunched  # noqa: PLC0415  # only what is used is loaded
 

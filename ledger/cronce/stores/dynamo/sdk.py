@@ -7,22 +7,12 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import botocore.session
 from botocore import exceptions
-from botocore.config import Config
 from botocore.parsers import ResponseParserError
 
-from cronce.aws.answers import Answer, NoAnswerError, ServiceError
+from cronce.aws.answers import Answer, NoAnswerError
+from cronce.aws.sdk import make_client, no_answer, service_error
 from cronce.vocabulary.errors import InputInvalidError
-
-_PASSING = (
-    exceptions.ConnectionError,
-    exceptions.HTTPClientError,
-    exceptions.CredentialRetrievalError,
-    exceptions.MetadataRetrievalError,
-    ResponseParserError,
-)
-"""No answer, a garbled one, or credentials that are late; all else is this side's configuration."""
 
 _METHODS = {
     "PutItem": "put_item",
@@ -49,22 +39,14 @@ class Sdk:
             InputInvalidError: Nothing says which Region.
             NoAnswerError: The credentials that it looks for first cannot be had.
         """
-        seconds = call_timeout.total_seconds()
-        config = Config(
-            connect_timeout=seconds / 3,
-            read_timeout=seconds * 2 / 3,
-            retries={"total_max_attempts": 1, "mode": "standard"},
-            user_agent_extra="cronce",
-        )
-        session = botocore.session.get_session()
         try:
-            return cls(session.create_client("dynamodb", region_name=region, endpoint_url=endpoint, config=config))
-        except exceptions.NoRegionError:
+            return cls(make_client("dynamodb", region=region, endpoint=endpoint, call_timeout=call_timeout, tries=1))
+        except NoAnswerError as error:
+            if error.kind != "NoRegionError":
+                raise
             raise InputInvalidError(
                 "Region", None, "dynamodb://TABLE?region=eu-west-1, or the environment variable AWS_REGION"
             ) from None
-        except exceptions.BotoCoreError as error:
-            raise _no_answer(error) from error
 
     @property
     def where(self) -> str:
@@ -86,25 +68,16 @@ class Sdk:
         try:
             body = getattr(self._client, _METHODS[operation])(**request)
         except exceptions.ClientError as error:
-            response: Any = error.response
-            raise ServiceError(
-                response["Error"].get("Code", ""),
-                response["Error"].get("Message", ""),
-                status=response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0),
-                item=response.get("Item"),
-                at=_date_of(response),
-            ) from error
+            refusal = service_error(error)
+            refusal.at = _date_of(error.response)
+            raise refusal from error
         except (exceptions.BotoCoreError, ResponseParserError) as error:
-            raise _no_answer(error) from error
+            raise no_answer(error) from error
         return Answer(body, _date_of(body))
 
     def close(self) -> None:
         """See `Transport.close`."""
         self._client.close()
-
-
-def _no_answer(error: Exception) -> NoAnswerError:
-    return NoAnswerError(type(error).__name__, str(error), transient=isinstance(error, _PASSING))
 
 
 def _date_of(response: Mapping[str, Any]) -> datetime | None:

@@ -18,27 +18,6 @@ from cronce.stores.dynamo.transport import Transport
 from cronce.stores.store import Page
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 
-_TRANSIENT_CODES = frozenset(
-    {
-        "InternalServerError",
-        "InternalFailure",
-        "ItemCollectionSizeLimitExceededException",
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "ReplicatedWriteConflictException",
-        "RequestLimitExceeded",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        "Throttling",
-        "ThrottlingException",
-        "TransactionConflictException",
-        "TransactionInProgressException",
-    }
-)
-"""Errors after which the same request may succeed (DynamoDB Developer Guide, "Error handling")."""
-
 _HINTS = {
     "ResourceNotFoundException": "check the table's name and Region; 'cronce init' makes a table",
     "AccessDeniedException": "the task role needs dynamodb:GetItem, PutItem and Query on this table for this job",
@@ -189,8 +168,7 @@ class DynamoStore:
             self._answered.at = error.at
             if error.code == "ConditionalCheckFailedException":
                 raise
-            transient = error.code in _TRANSIENT_CODES or error.status >= 500 or error.status == 429
-            raise self._unavailable(error.code, error.message, transient=transient) from error
+            raise self._unavailable(error.code, error.message, transient=error.transient) from error
         except NoAnswerError as error:
             raise self._unavailable(error.kind, error.message, transient=error.transient) from error
         self._answered.at = answer.at

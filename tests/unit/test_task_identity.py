@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.aws.task import stop_ecs_task, task_identity
+from cronce.aws.stop_task import stop_ecs_task
+from cronce.aws.task_identity import task_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
