@@ -1,4 +1,4 @@
-"""TLS to an AWS endpoint. Tries Amazon's root certificates first: the system's bundle takes ten times as long to load."""
+"""TLS to an AWS endpoint. Tries Amazon's roots first: the system bundle takes ten times as long to load."""
 
 from __future__ import annotations
 
