@@ -1,8 +1,8 @@
-"""What reacts to ECS and to time, as AWS Lambda functions over the ledger.
+"""AWS Lambda functions that react to ECS events and to time, and update the ledger.
 
-- `recorder`: a task stopped, or could not be started -> its run is settled, its next task arranged
-- `watchdog`: every minute -> missed ticks, lost runs, ticks to catch up, pinned services
+- `recorder`: a task stopped, or could not start. It settles the run and arranges the next task.
+- `watchdog`: runs every minute. It finds missed ticks, lost runs, ticks to catch up and wrong pinned services.
 
-The decisions are pure: `stopped` and `dead_letters` say what an event means, `relaunch` whether a run gets
-another task, `missed` which ticks were due and what became of them.
+The decisions are pure: `stopped` and `dead_letters` interpret an event, `relaunch` decides whether a run gets
+another task, `due` finds the ticks to judge, and `catching_up` those to start afterwards.
 """

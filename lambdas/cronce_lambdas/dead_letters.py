@@ -1,7 +1,7 @@
 """What a message of the dead-letter queue says. Pure.
 
-Two kinds arrive there: ticks whose task EventBridge Scheduler could not start, and events that the
-recorder itself was given and could not deal with.
+The queue holds two kinds of message: ticks whose task EventBridge Scheduler could not start, and
+events that the recorder failed to process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class DeadLetter:
         job: The job; None if only its schedule is known.
         schedule: Name of the schedule, empty if unknown.
         scheduled_at: The nominal time of the period, if it has one.
-        code: What the target answered, e.g. `AccessDeniedException`.
-        message: The same at length.
+        code: Error code of the target, e.g. `AccessDeniedException`.
+        message: Error message of the target.
     """
 
     job: str | None
@@ -42,11 +42,11 @@ class DeadLetter:
 
 
 def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
-    """What EventBridge Scheduler could not deliver, or None if the message does not say which tick that was.
+    """The delivery that EventBridge Scheduler gave up, or None if the message does not identify a tick.
 
-    The body is what it tried to send to ECS; wherever in it the task's overrides are, they carry job
-    and period. The attributes say why it gave up (User Guide, "Configuring a schedule's
-    dead-letter queue"), and the tick, should the body not.
+    The body is the request to ECS; the task overrides in it contain job and period. AWS does not
+    document where in the body they are. The attributes give the error (User Guide, "Configuring a
+    schedule's dead-letter queue"), and the tick if the body does not.
 
     Args:
         record: A record of an SQS event (Lambda Developer Guide, "Using Lambda with Amazon SQS").
@@ -77,13 +77,13 @@ def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
 
 
 def returned_event(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The event about a task that the message is, or None if it is none."""
+    """The ECS event that the message contains, or None if it contains none."""
     body = _json(record.get("body"))
     return body if isinstance(body, dict) and "detail" in body and "detail-type" in body else None
 
 
 def _job_environ(body: object) -> dict[str, str]:
-    """The environment of the container that is told the job's name, wherever in the body it stands."""
+    """The environment of the container override that has the job's name, anywhere in the body."""
     for overrides in _container_overrides(_json(body), _DEEPEST):
         for override in overrides:
             environ = _environ(override)
@@ -108,7 +108,7 @@ def _container_overrides(value: object, deepest: int) -> list[list[Any]]:
 
 
 def _environ(override: object) -> dict[str, str]:
-    """Name and value of each variable, in the spelling of either API."""
+    """Name and value of each variable, spelled as in the ECS or the Scheduler API."""
     if not isinstance(override, dict):
         return {}
     found: dict[str, str] = {}
@@ -121,7 +121,7 @@ def _environ(override: object) -> dict[str, str]:
 
 
 def _whole_seconds(text: str) -> str:
-    """A nominal time as an attribute spells it, in the ledger's spelling; empty if it is none."""
+    """The nominal time in an attribute, spelled as in the ledger; empty if the attribute has none."""
     try:
         return period_of(parse_scheduled_time(text.replace(".000", ""), what="SCHEDULED_TIME"))
     except InputInvalidError:

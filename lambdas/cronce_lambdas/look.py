@@ -1,4 +1,4 @@
-"""A look at one job: its lost runs, its missed ticks, and those that are to be caught up."""
+"""One look at one job: settle lost runs, mark missed ticks, and catch up."""
 
 from __future__ import annotations
 
@@ -16,25 +16,14 @@ from cronce.protocol.retrying import Leave, after_attempt, never_began
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import CatchUp
-from cronce_lambdas.missed import (
-    Due,
-    Memory,
-    Step,
-    Verdict,
-    catch_up_step,
-    due,
-    first_done,
-    names_its_own_periods,
-    to_catch_up,
-    to_value,
-    verdict,
-    with_backlog,
-)
+from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, with_backlog
+from cronce_lambdas.due import Due, Verdict, due, names_its_own_periods, verdict
+from cronce_lambdas.memory import Memory, to_value
 from cronce_lambdas.notices import Bus, missed
 from cronce_lambdas.settings import Settings
 
 MEMORY = "cronce:watchdog"
-"""The job of the rows that hold what is remembered; the period is the schedule's name."""
+"""The job of the rows that hold the memory; the period is the schedule's name."""
 
 LEASE = timedelta(minutes=1)
 
@@ -42,20 +31,20 @@ _SOON = timedelta(seconds=10)
 _NOW_AND_THEN = timedelta(minutes=10)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FEW = 3
-"""So many rows are read one by one; more come a page at a time."""
+"""Up to this many rows are read one by one; more are read a page at a time."""
 
 _NEWEST = 20
-"""How many of a job's newest runs are looked at where nothing else tells which."""
+"""How many of a job's newest runs are read when no row names the one of interest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What one look at all jobs shares.
+    """The state that one look shares between all jobs.
 
     Attributes:
         now: When it began.
-        looked_at: When the last one began.
-        found: Counts what is found.
+        looked_at: When the last look began.
+        found: Counts of what this look found.
     """
 
     settings: Settings
@@ -70,7 +59,7 @@ class Look:
         """Do what is due for the job, and remember it.
 
         Raises:
-            CronceError: Something about this job could not be done; the next look does it again.
+            CronceError: An operation for this job failed; the next look tries again.
         """
         busy = self._settle_lost(job)
         if not job.delivers_ticks or not job.ticks_are_known:
@@ -83,16 +72,16 @@ class Look:
             self._remember(job, then)
 
     def _settle_lost(self, job: JobDefinition) -> bool:
-        """Settle runs whose owner is silent for too long; True if a run of the job is alive."""
+        """Settle runs whose lease has expired; True if a run of the job is alive."""
         alive = [run for run in self._running(job) if not self._settle_if_lost(job, run)]
         return bool(alive)
 
     def _running(self, job: JobDefinition) -> list[RunRecord]:
-        """The runs of the job that are RUNNING.
+        """The RUNNING runs of the job.
 
-        The slot names the one that works. A run that waits for the slot stands in no slot, and under `ALLOW`
-        there is none: then the newest runs are read too. Under `FORBID` a run is without its slot for an
-        instant only, so that it died in it is looked for now and then.
+        The slot names the run that works. A run that waits is not in the slot, and `ALLOW` has no slot: then
+        the newest runs are read too. Under `FORBID` a run is without the slot only for an instant, so runs
+        that died in that instant are searched every ten minutes.
         """
         policy = job.policy.concurrency_policy
         found: dict[str, RunRecord] = {}
@@ -104,13 +93,13 @@ class Look:
 
     @property
     def _now_and_then(self) -> bool:
-        """True for one look in ten minutes."""
+        """True for one look every ten minutes."""
         return (
             self.looked_at is None or (self.looked_at - _EPOCH) // _NOW_AND_THEN != (self.now - _EPOCH) // _NOW_AND_THEN
         )
 
     def _settle_if_lost(self, job: JobDefinition, run: RunRecord) -> bool:
-        """Mark the run if its lease is over, and arrange its next task first: that can be repeated, a mark cannot."""
+        """Mark the run if its lease has expired. Arrange its next task first: that can be repeated, the mark cannot."""
         if run.liveness(self.now) is not Liveness.EXPIRED:
             return False
         lost = run.after(Event.FAIL, reason=Reason.LEASE_LOST, finished_at=self.now, lease_until=None)
@@ -139,7 +128,7 @@ class Look:
         return True
 
     def _judge(self, job: JobDefinition, todo: Due) -> Memory:
-        """Mark the ticks that nobody delivered, tell of them, and note those that are to be caught up."""
+        """Mark the ticks that were not delivered, send their events, and add those to catch up to the backlog."""
         rows = self._rows(job, todo.ticks)
         missing = [tick for tick in todo.ticks if verdict(rows.get(tick)) is Verdict.MISSED]
         if missing and names_its_own_periods(self.ledger.page(job.job, limit=_NEWEST).runs, missing[0]):
@@ -150,7 +139,7 @@ class Look:
                 job.job, period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
             )
         marked = [run for _, run in sorted(rows.items()) if verdict(run) is Verdict.MARKED]
-        # The recorder tells of its own marks. One of ours that stood already is of a look that was cut short.
+        # The recorder reports its own marks. If our own mark already exists, an earlier look was interrupted.
         ours = [run for run in marked if run.reason == Reason.NEVER_DELIVERED]
         self.found["missed"] += len(ours)
         self.bus.put([missed(run, ledger=self.settings.ledger_name) for run in ours])
@@ -162,7 +151,7 @@ class Look:
         return with_backlog(todo.memory, job.policy, chosen)
 
     def _catch_up(self, job: JobDefinition, memory: Memory, *, busy: bool) -> Memory:
-        """Start the next tick of the backlog, if it is its turn; the backlog as it then is."""
+        """Launch the next tick of the backlog if it is its turn; return the memory after that."""
         while memory.backlog:
             run = self.ledger.run(job.job, period_of(memory.backlog[0]))
             step = catch_up_step(memory, run, policy=job.policy, enabled=job.enabled, busy=busy, now=self.now)
@@ -199,7 +188,7 @@ class Look:
         )
 
     def _rows(self, job: JobDefinition, ticks: Sequence[datetime]) -> dict[datetime, RunRecord]:
-        """The rows of the ticks, oldest first; those that there are."""
+        """The rows of the ticks; a tick without a row is left out."""
         if len(ticks) <= _FEW:
             found = {tick: self.ledger.run(job.job, period_of(tick)) for tick in ticks}
             return {tick: run for tick, run in found.items() if run is not None}
@@ -213,7 +202,7 @@ class Look:
         return rows
 
     def _newest(self, job: JobDefinition) -> datetime | None:
-        """The newest tick of the job that was delivered; asked for where only the latest is caught up."""
+        """The newest delivered tick of the job; read only under `LATEST`."""
         if job.policy.catch_up is not CatchUp.LATEST:
             return None
         runs = self.ledger.page(job.job, limit=_NEWEST).runs
@@ -221,7 +210,7 @@ class Look:
 
     def _remember(self, job: JobDefinition, memory: Memory) -> None:
         claim = Leadership(self.ledger, MEMORY, period=job.schedule_name, lease=LEASE).try_once()
-        if claim is None:  # held by a look that is over: then this one is done again
+        if claim is None:  # an interrupted look still holds the row: the next look repeats this one
             report("not_remembered", level="ERROR", job=job.job, schedule=job.schedule_name)
             return
         claim.checkpoint(to_value(memory))

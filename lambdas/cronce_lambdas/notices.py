@@ -1,4 +1,4 @@
-"""What recorder and watchdog tell the world: a metric for alarms, an event for whoever subscribed."""
+"""Notices of the recorder and the watchdog: a metric for alarms, and an event on the default bus."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cronce.protocol.records import RunRecord
 from cronce.vocabulary.names import period_of
 
 SOURCE = "cronce"
-"""The `source` of every event."""
+"""The `source` of every event that is sent."""
 
 RUN_MISSED = "Cronce Run Missed"
 PINNED_COUNT_WRONG = "Cronce Pinned Count Wrong"
 
 _MOST_ENTRIES = 10
-"""Of one PutEvents (EventBridge API Reference)."""
+"""The limit of one PutEvents call (EventBridge API Reference)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Bus:
         self._events = Service("events", client=client)
 
     def put(self, notices: Sequence[Notice]) -> None:
-        """Send the events. One that cannot be sent is reported and let go: the ledger and the metric say it too."""
+        """Send the events. A failure is reported and not retried: the ledger and the metric have the facts too."""
         for first in range(0, len(notices), _MOST_ENTRIES):
             batch = notices[first : first + _MOST_ENTRIES]
             entries = [
@@ -49,14 +49,14 @@ class Bus:
             except (CallUnavailableError, CallRefusedError) as error:
                 report("event_not_sent", level="ERROR", count=len(entries), error=str(error))
                 continue
-            # A 200 answer is not a sent event.
+            # Status 200 does not mean that every event was sent.
             if failed := [entry for entry in answer.get("Entries", ()) if entry.get("ErrorCode")]:
                 told = f"{failed[0]['ErrorCode']}: {failed[0].get('ErrorMessage', '')}"
                 report("event_not_sent", level="ERROR", count=len(failed), error=told)
 
 
 def missed(run: RunRecord, *, ledger: str) -> Notice:
-    """Count a missed tick, and make the event that tells of it.
+    """Count a missed tick, and return its event.
 
     Args:
         run: Its row.

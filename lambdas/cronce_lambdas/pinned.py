@@ -1,4 +1,4 @@
-"""Services that have to have exactly one task, and those that somebody scaled all the same."""
+"""Pinned services: those that must run exactly one task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cronce_lambdas.notices import PINNED_COUNT_WRONG, Notice
 from cronce_lambdas.settings import PinnedService
 
 _MOST_SERVICES = 10
-"""Of one DescribeServices (ECS API Reference)."""
+"""The limit of one DescribeServices call (ECS API Reference)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class WrongCount:
     """A pinned service whose desired count is not 1.
 
     Attributes:
-        desired_count: What it is; None if there is no such service (any more).
+        desired_count: Its desired count; None if the service does not exist or is inactive.
     """
 
     service: PinnedService
@@ -31,11 +31,11 @@ class WrongCount:
 
     @property
     def key(self) -> str:
-        """What is wrong, in one word: another count is another thing."""
+        """Identifies this problem; the same service with another count is another problem."""
         return f"{self.service.cluster} {self.service.service} {self.desired_count}"
 
     def notice(self, ledger: str) -> Notice:
-        """The event that tells of it."""
+        """The event about this problem."""
         of = self.service
         return Notice(
             PINNED_COUNT_WRONG,
@@ -50,13 +50,13 @@ class WrongCount:
 
 
 class Services:
-    """What ECS says about services."""
+    """Reads the desired counts of services from ECS."""
 
     def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
         self._ecs = Service("ecs", client=client)
 
     def wrong(self, pinned: Sequence[PinnedService]) -> list[WrongCount]:
-        """Those of the services that have another desired count than 1. What ECS does not answer is reported."""
+        """The services whose desired count is not 1. A failed call is reported and its services are left out."""
         found: list[WrongCount] = []
         for cluster, group in groupby(sorted(pinned, key=attrgetter("cluster")), attrgetter("cluster")):
             services = list(group)
@@ -73,7 +73,7 @@ class Services:
 
 
 def wrong_counts(pinned: Iterable[PinnedService], described: Iterable[Mapping[str, Any]]) -> list[WrongCount]:
-    """Those of the pinned services whose desired count is not 1; one that is missing or inactive has none. Pure."""
+    """The pinned services whose desired count is not 1; a missing or inactive service has no count. Pure."""
     counts = {each["serviceName"]: each["desiredCount"] for each in described if each.get("status") == "ACTIVE"}
     return [
         WrongCount(service=each, desired_count=counts.get(each.service))

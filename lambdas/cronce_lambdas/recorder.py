@@ -1,11 +1,11 @@
-"""A task stopped, or could not be started: settle its run, and start the next task if one is due.
+"""A task stopped, or could not start: settle its run, and arrange the next task if the run needs one.
 
 Subscribe `handler` to the EventBridge events "ECS Task State Change" with `lastStatus` STOPPED, and map
-the ledger's dead-letter queue to it, with `ReportBatchItemFailures`. Events come late, twice, out of
-order, and for tasks that are none of ours; none of that changes a final run.
+the ledger's dead-letter queue to it, with `ReportBatchItemFailures`. Events may be late, duplicate, out of
+order, or about foreign tasks; none of these changes a final run.
 
-A run that is settled and needs another task gets it through a one-shot schedule with a name of its
-own, so a repeated event arranges nothing twice (docs/adr/0007-one-shot-launches.md).
+The next task starts through a one-shot schedule whose name is derived from the launch. A duplicate event
+therefore arranges nothing twice (docs/adr/0007-one-shot-launches.md).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from cronce_lambdas.settings import Settings
 from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
 
 OWNER = "cronce:recorder"
-"""What the recorder is called in the rows that it writes."""
+"""The owner in the rows that the recorder writes."""
 
 Answer = dict[str, Any]
 
 
 def handler(event: Mapping[str, Any], _context: object) -> Answer:
-    """Deal with a task that stopped, or with messages of the dead-letter queue; says what was done.
+    """Process an event about a stopped task, or messages of the dead-letter queue; return what was done.
 
     Raises:
         LedgerUnavailableError: The ledger did not answer; Lambda delivers the event again.
@@ -59,7 +59,7 @@ class Recorder:
         self._clock = clock or SystemClock()
 
     def settle(self, event: Mapping[str, Any]) -> Answer:
-        """Settle the run of the stopped task, and relaunch it if it needs that.
+        """Settle the run of the stopped task, and arrange its next task if it needs one.
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
@@ -100,10 +100,10 @@ class Recorder:
         return {"status": run.status.value, **self._go_on(task, run)}
 
     def sort(self, records: list[Mapping[str, Any]]) -> Answer:
-        """Deal with messages of the dead-letter queue; those that are worth another try are named.
+        """Process messages of the dead-letter queue; the answer names those to deliver again.
 
-        The answer's shape is the one of the Lambda Developer Guide, "Implementing partial batch
-        responses". A message that nobody can read is reported and let go.
+        The Lambda Developer Guide, "Implementing partial batch responses", documents the answer.
+        A message that cannot be used is reported and dropped.
         """
         again: list[dict[str, str]] = []
         for record in records:
@@ -140,7 +140,7 @@ class Recorder:
         return None if definition is None else definition.job
 
     def _settle_leader(self, event: Mapping[str, Any]) -> Answer:
-        """Free the row of a pinned service's leader at once, so that its standby need not wait for the lease."""
+        """Settle the leader's row of a pinned service now, so that its standby need not wait for the lease."""
         replica = stopped_replica(event)
         for pinned in self._settings.pinned if replica else ():
             if replica and pinned.job and (pinned.cluster, pinned.service) == (replica.cluster, replica.service):
@@ -151,7 +151,7 @@ class Recorder:
         return {"ignored": "not a stopped task of a job"}
 
     def _go_on(self, task: StoppedTask, run: RunRecord) -> Answer:
-        """Arrange the run's next task, if it is due one; the answer says what and why."""
+        """Arrange the next task of the run, if it gets one; the answer says what and why."""
         if run.status not in (Status.FAILED, Status.MISSED):
             return {}
         claimed = run.owner == task.arn and run.attempt > 0
@@ -194,7 +194,7 @@ class Recorder:
 
 @cache
 def _recorder(settings: Settings) -> Recorder:
-    """One for as long as Lambda keeps this process: connections and what was read of the schedules last."""
+    """One recorder for the life of this process: it keeps connections and the schedules it has read."""
     return Recorder(
         settings,
         ledger=Ledger.from_url(settings.url, owner=OWNER),

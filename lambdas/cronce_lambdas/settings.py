@@ -19,12 +19,12 @@ _MISSED_AFTER = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedService:
-    """A service that has to have exactly one task.
+    """A service that must run exactly one task.
 
     Attributes:
         cluster: ARN of its cluster.
         service: Its name.
-        job: What its leader's row is called in the ledger; empty if nobody said.
+        job: The job name of its leader's row in the ledger; empty if it has none.
     """
 
     cluster: str
@@ -34,12 +34,12 @@ class PinnedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment says.
+    """The settings of both functions.
 
     Attributes:
-        url: The ledger's.
+        url: URL of the ledger.
         group: The schedule group of its jobs.
-        missed_after: How late a tick may be, besides its flexible window.
+        missed_after: How long after the end of its flexible window a tick may be delivered.
     """
 
     url: str
@@ -52,8 +52,8 @@ class Settings:
         """Read the variables; an empty one counts as absent.
 
         Raises:
-            InputInvalidError: A variable cannot be used; the error names it.
-            InputMissingError: Nothing says where the ledger is.
+            InputInvalidError: A variable is invalid; the error names it.
+            InputMissingError: The URL of the ledger is missing.
         """
         url = TaskSettings.from_environ(environ).required_ledger()
         after = environ.get(MISSED_AFTER)

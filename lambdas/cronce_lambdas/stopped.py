@@ -10,12 +10,10 @@ from typing import Any
 from cronce import InputInvalidError, InputMissingError, Trigger
 from cronce.client.settings import TaskSettings
 from cronce.vocabulary.environment import JOB, LAUNCH, PERIOD, SCHEDULED_TIME
-
-LEDGER_UNAVAILABLE = 69
-"""What `cronce exec` ends with if the ledger cannot be reached: the work was not started."""
+from cronce.vocabulary.exit_codes import UNAVAILABLE
 
 _ENDED_BY_ITSELF = "EssentialContainerExited"
-"""The one stop code that means nobody stopped the task (ECS API Reference, Task, `stopCode`)."""
+"""The only stop code that means that the task was not stopped from outside (ECS API Reference, Task, `stopCode`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +22,10 @@ class StoppedTask:
 
     Attributes:
         scheduled_at: The nominal time of the period, if it has one.
-        launch: Which launch of the same attempt it was.
-        exit_code: Of the job's own container; None where it never ran or was lost.
-        imposed: True if somebody or the platform stopped it.
-        cause: Why ECS says that it stopped.
+        launch: Number of this launch within the attempt.
+        exit_code: Exit code of the job's container; None if it never ran or was lost.
+        imposed: True if a person or the platform stopped it.
+        cause: Why it stopped, in the words of ECS.
     """
 
     arn: str
@@ -42,12 +40,12 @@ class StoppedTask:
 
     @property
     def may_have_worked(self) -> bool:
-        """True if the container ran to an end of its own, and not because it could not ask the ledger."""
-        return self.exit_code not in (None, LEDGER_UNAVAILABLE) and not self.imposed
+        """True if the container exited by itself, and not because the ledger was unavailable."""
+        return self.exit_code not in (None, UNAVAILABLE) and not self.imposed
 
     @property
     def launched_by_machine(self) -> bool:
-        """True if recorder or watchdog started it, not the schedule and not a person."""
+        """True if the recorder or the watchdog started it, rather than the schedule or a person."""
         return self.trigger in (Trigger.RETRY, Trigger.CATCH_UP)
 
 
@@ -58,7 +56,7 @@ class StoppedReplica:
     Attributes:
         cluster: ARN of its cluster.
         service: Name of its service.
-        exit_code: Of a container that failed, else of any; None where none ran.
+        exit_code: Exit code of a container that failed, else of any container; None if none ran.
     """
 
     arn: str
@@ -69,10 +67,10 @@ class StoppedReplica:
 
 
 def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
-    """What the event says, or None if it is not about a stopped task of a job.
+    """The stopped task of a job that the event describes, or None for any other event.
 
-    The shape is the one of the ECS Developer Guide, "Amazon ECS task state change events". The
-    job's container is the one whose override carries the period.
+    The ECS Developer Guide, "Amazon ECS task state change events", documents the event. The job's
+    container is the one whose override has the job and its period or scheduled time.
     """
     try:
         detail = event["detail"]
@@ -97,9 +95,9 @@ def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
 
 
 def stopped_replica(event: Mapping[str, Any]) -> StoppedReplica | None:
-    """What the event says, or None if it is not about a stopped task of a service.
+    """The stopped task of a service that the event describes, or None for any other event.
 
-    ECS names a service's task's group `service:NAME`.
+    ECS sets the group of a service's task to `service:NAME`.
     """
     try:
         detail = event["detail"]
@@ -120,7 +118,7 @@ def stopped_replica(event: Mapping[str, Any]) -> StoppedReplica | None:
 
 
 def launch_of(environ: Mapping[str, str]) -> int:
-    """Which launch of its attempt a task with this environment is; what is no number counts as the first."""
+    """The launch number in a task's environment; 1 if it is absent or not a number."""
     text = environ.get(LAUNCH, "")
     return max(int(text), 1) if text.isascii() and text.isdigit() and len(text) < 5 else 1
 

@@ -1,16 +1,16 @@
-"""A look at everything that should be happening: lost runs, missed ticks, ticks to catch up, pinned services.
+"""Look for lost runs, missed ticks, ticks to catch up and wrong pinned services.
 
-Invoke `handler` every minute or so. A look is cheap where nothing is due:
+Invoke `handler` about once per minute. A look is cheap when nothing is due:
 
-- EventBridge Scheduler: one ListSchedules for a hundred jobs. A schedule that did not change is not read
-  again by a function that is warm; a cold one needs one GetSchedule a job.
-- The ledger: three writes for the look, one Query for what is remembered of a hundred jobs. For each job one
-  GetItem, one more while a run holds it, and one Query every ten minutes; under `WAIT` and `REPLACE` the Query
-  comes with each look, under `ALLOW` it is all there is.
-- A tick costs one GetItem, once. A look that judged ticks of a job writes three times to remember it.
+- EventBridge Scheduler: one ListSchedules per hundred jobs. A warm function does not read an unchanged schedule
+  again; a cold one needs one GetSchedule per job.
+- The ledger: three writes per look, and one Query for the memory of a hundred jobs. Per job one GetItem, one
+  more while a run holds the job, and one Query every ten minutes. Under `WAIT` and `REPLACE` every look makes the
+  Query; under `ALLOW` the Query replaces the GetItem.
+- One GetItem per tick, once. A look that judged ticks of a job writes three times to remember that.
 
-What is done is remembered afterwards, and rows and launches have names of their own. So a look that was cut
-short is simply repeated: no row and no launch comes twice, a metric or an event may.
+The watchdog remembers its work after it is done, and the names of rows and launches are derived from the tick.
+A look that was interrupted is therefore repeated: rows and launches are never duplicated, a metric or an event may be.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import JobDefinition, Launcher
 from cronce.vocabulary.payloads import decode_json
 from cronce_lambdas.look import LEASE, MEMORY, Look
-from cronce_lambdas.missed import Memory, from_value
+from cronce_lambdas.memory import Memory, from_value
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.settings import Settings
 
 OWNER = "cronce:watchdog"
-"""What the watchdog is called in the rows that it writes."""
+"""The owner in the rows that the watchdog writes."""
 
 _LOOK = "cronce:watchdog:look"
-"""The job of the row that one look at a time holds."""
+"""The job of the row that allows one look at a time."""
 
 
 def handler(_event: object, _context: object) -> dict[str, int]:
-    """Look once; says how many of what were found.
+    """Look once; return how many of each kind were found.
 
     Raises:
-        LedgerUnavailableError: The ledger did not answer; the next look comes.
-        CallUnavailableError: EventBridge Scheduler did not answer; as above.
-        CallRefusedError: The schedules may not be read.
+        LedgerUnavailableError: The ledger did not answer; the next look tries again.
+        CallUnavailableError: EventBridge Scheduler did not answer; the next look tries again.
+        CallRefusedError: Access to the schedules is denied.
     """
     return _watchdog(Settings.from_environ(os.environ)).look()
 
 
 class Watchdog:
-    """Looks at the jobs of a ledger as its schedule group defines them, and at pinned services."""
+    """Looks at the jobs that the ledger's schedule group defines, and at pinned services."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class Watchdog:
         self._clock = clock or SystemClock()
 
     def look(self) -> dict[str, int]:
-        """Look at every job and service once. One job's failure never hides another's.
+        """Look at every job and service once. A failure at one job never stops the others.
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
             CallUnavailableError: EventBridge Scheduler did not list the schedules.
-            CallRefusedError: The schedules may not be read.
+            CallRefusedError: Access to the schedules is denied.
         """
         claim = Leadership(self._ledger, _LOOK, lease=LEASE).try_once()
         if claim is None:
@@ -111,7 +111,7 @@ class Watchdog:
                 _failed(job, error, look.found)
             except LedgerUnavailableError:
                 raise
-            except Exception as error:  # noqa: BLE001  # whatever it is, the other jobs are looked at
+            except Exception as error:  # noqa: BLE001  # one job must not stop the others
                 _failed(job, error, look.found)
             claim.check()
 
@@ -119,7 +119,7 @@ class Watchdog:
         return {row.period: from_value(decode_json(row.checkpoint)) for row in self._ledger.runs(MEMORY)}
 
     def _look_at_services(self, wrong_before: object, found: Counter[str]) -> list[str]:
-        """Count pinned services whose desired count is not 1; an event tells of those that were not wrong before."""
+        """Count pinned services whose desired count is not 1; send an event for those that were right before."""
         ledger = self._settings.ledger_name
         wrong = self._services.wrong(self._settings.pinned)
         for each in wrong:
@@ -140,7 +140,7 @@ class Watchdog:
 
 @cache
 def _watchdog(settings: Settings) -> Watchdog:
-    """One for as long as Lambda keeps this process: connections and what was read of the schedules last."""
+    """One watchdog for the life of this process: it keeps connections and the schedules it has read."""
     return Watchdog(
         settings,
         ledger=Ledger.from_url(settings.url, owner=OWNER),
@@ -157,7 +157,7 @@ def _failed(job: JobDefinition, error: Exception, found: Counter[str]) -> None:
 
 
 def _give_back(claim: Claim) -> None:
-    """Let the next look begin; if that fails, it begins when the lease is over."""
+    """Release the row for the next look; if that fails, the next look begins when the lease expires."""
     try:
         claim.interrupt()
     except CronceError as error:

@@ -1,4 +1,4 @@
-"""Events of the documented shapes, and the functions' parts over a ledger in memory."""
+"""Events of the documented shapes, and both functions over a ledger in memory."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def stopped(
     reason: str | None = None,
     **environ: str,
 ) -> dict[str, Any]:
-    """The event of a task of the job; `exit_code` None where its container never ran."""
+    """The event of a task of the job; `exit_code` is None if its container never ran."""
     container = {"name": "digest", "exitCode": exit_code, "reason": reason}
     variables = {"CRONCE_JOB": JOB, "CRONCE_SCHEDULED_TIME": PERIOD} | environ
     override = {"name": "digest", "environment": [{"name": n, "value": v} for n, v in variables.items()]}
@@ -128,7 +128,7 @@ SETTINGS = Settings(url="dynamodb://runs?region=eu-west-1", group=GROUP, missed_
 
 @dataclass(kw_only=True)
 class World:
-    """A ledger in memory, and an AWS that answers as a test says.
+    """A ledger in memory, and an AWS whose answers the test defines.
 
     Attributes:
         scheduler: With the job's schedule.
@@ -168,13 +168,13 @@ class World:
         return self.ledger().run(job, period_of(at))
 
     def standing(self, at: datetime = T0) -> RunRecord:
-        """The run of the tick, which is there."""
+        """The run of the tick, which must exist."""
         run = self.run(at)
         assert run is not None
         return run
 
     def settle(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Tell the recorder of a task."""
+        """Give the event to the recorder."""
         return self.recorder().settle(event)
 
     def sort(self, *records: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class World:
         ).look()
 
     def launches(self) -> list[tuple[str, str, str, str]]:
-        """What was arranged: when, period, trigger, launch."""
+        """The launches that were arranged: time, period, trigger, launch number."""
         return [
             (
                 made["ScheduleExpression"].removeprefix("at(2026-11-").rstrip(")"),

@@ -1,4 +1,4 @@
-"""A random history of one job: ticks delivered, late and lost, a schedule that people change, a watchdog that sleeps.
+"""A random history of one job: ticks delivered, late and lost, schedule changes, pauses of the watchdog.
 
 The truth is kept beside it: which ticks were due, by the schedule that stood at that moment, and which of them
 the watchdog can be sure about.
@@ -37,13 +37,13 @@ TIMES: list[dict[str, Any]] = [
 
 @dataclass(kw_only=True)
 class History:
-    """One history, as it was played.
+    """One history after it was played.
 
     Attributes:
         due: Every tick that was due -> when its task claimed it; None if never.
         looks: When the watchdog looked.
         changes: When the schedule was changed, and whether that was a mere deployment.
-        told: Periods that an event told of.
+        told: The periods in the events that were sent.
         lines: What happened, for a failure.
     """
 
@@ -57,7 +57,7 @@ class History:
 
     @property
     def told(self) -> set[str]:
-        """Periods that an event told of."""
+        """The periods in the events that were sent."""
         return {event["period"] for event in self.world.events.sent}
 
     def is_sure(self, tick: datetime) -> bool:

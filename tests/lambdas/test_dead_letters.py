@@ -1,4 +1,4 @@
-"""What a message of the dead-letter queue says, in whatever form its body comes."""
+"""What a message of the dead-letter queue says, for each form of its body."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_job_and_tick_are_found_wherever_they_stand(body: object) -> None:
-    """AWS does not say in which form ECS targets are dead-lettered."""
+    """AWS does not document the form of the body for ECS targets."""
     found = dead_letter(letter(body))
     assert found is not None
     assert (found.job, found.period, found.scheduled_at) == (JOB, PERIOD, T0)
@@ -38,7 +38,7 @@ def test_job_and_tick_are_found_wherever_they_stand(body: object) -> None:
 
 
 def test_a_time_that_was_not_filled_in_is_taken_from_the_attributes() -> None:
-    """The body may be the schedule's input as it stands there."""
+    """The body may be the schedule's input, with its context attributes."""
     body = json.dumps(OVERRIDE).replace(PERIOD, "<aws.scheduler.scheduled-time>")
     found = dead_letter(letter(body))
     assert found is not None
@@ -57,14 +57,14 @@ def test_the_period_of_a_one_shot_is_not_the_time_of_the_one_shot() -> None:
 
 @pytest.mark.parametrize("body", ["", "{", "cut off: {", "{}", "[]", "null", '"text"'])
 def test_a_body_that_says_nothing_leaves_the_schedule_and_its_time(body: str) -> None:
-    """Cut off at 256 KB, or in a form nobody thought of."""
+    """Truncated at 256 KB, or in an unknown form."""
     found = dead_letter(letter(body))
     assert found is not None
     assert (found.job, found.schedule, found.period) == (None, f"{JOB}-0123456789ab", PERIOD)
 
 
 def test_a_message_without_a_reason_has_an_unknown_one() -> None:
-    """The attributes are the queue's, and somebody may have sent the message on without them."""
+    """A person may have forwarded the message without its attributes."""
     found = dead_letter(letter(ERROR_CODE="", ERROR_MESSAGE=""))
     assert found is not None
     assert (found.code, found.message) == ("unknown", "")
@@ -89,17 +89,17 @@ UNREADABLE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("record", UNREADABLE.values(), ids=UNREADABLE)
-def test_a_message_that_names_no_tick_is_nothing(record: dict[str, Any]) -> None:
+def test_a_message_without_a_tick_is_none(record: dict[str, Any]) -> None:
     """Nothing raises."""
     assert dead_letter(record) is None
 
 
-def test_a_body_that_is_nested_without_end_is_nothing() -> None:
-    """Deeper than any parser goes."""
+def test_a_body_that_is_nested_too_deeply_is_none() -> None:
+    """Deeper than the parser's limit."""
     assert dead_letter(letter("[" * 200_000) | {"messageAttributes": {}}) is None
 
 
-def test_an_event_that_came_back_is_known() -> None:
-    """Lambda puts what it could not hand over into the same queue."""
+def test_a_returned_event_is_recognized() -> None:
+    """Lambda puts events that failed into the same queue."""
     assert returned_event(letter(EVENT)) == EVENT
     assert [returned_event(letter(body)) for body in (OVERRIDE, "{", "[]", "")] == [None] * 4

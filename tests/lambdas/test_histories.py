@@ -21,7 +21,7 @@ def history(request: pytest.FixtureRequest) -> History:
 
 
 def marked(history: History) -> set[datetime]:
-    """The ticks that were ever called missed: the row says so, or its history does."""
+    """The ticks that were ever marked missed, by the row or its history."""
     return {
         run.scheduled_at
         for run in history.world.ledger().runs(JOB)
@@ -30,7 +30,7 @@ def marked(history: History) -> set[datetime]:
 
 
 def test_no_tick_is_called_missed_that_was_delivered_in_time_or_not_due(history: History) -> None:
-    """Nor one of a time at which the schedule was disabled, another one, or not there."""
+    """Nor while the schedule was disabled, different or absent."""
     wrong = [
         tick
         for tick in marked(history)
@@ -41,13 +41,13 @@ def test_no_tick_is_called_missed_that_was_delivered_in_time_or_not_due(history:
 
 
 def test_every_tick_is_called_missed_that_was_due_and_not_delivered(history: History) -> None:
-    """Whatever happened to the schedule afterwards, and however long the watchdog slept."""
+    """Whatever happened to the schedule afterwards, and however long the watchdog did not run."""
     lost = {tick for tick, delivered in history.due.items() if delivered is None and history.is_sure(tick)}
     assert lost - marked(history) == set(), (history.seed, history.lines)
 
 
-def test_every_missed_tick_is_told_of(history: History) -> None:
-    """Once or, where a look was cut short, more often."""
+def test_every_missed_tick_sends_an_event(history: History) -> None:
+    """Once, or more often if a look was interrupted."""
     assert history.told == {period_of(tick) for tick in marked(history)}
 
 
@@ -59,15 +59,15 @@ def test_only_missed_ticks_are_caught_up(history: History) -> None:
 
 
 def test_every_due_tick_has_a_row_in_the_end(history: History) -> None:
-    """SUCCEEDED or MISSED; only a tick that nobody can be sure of may have none."""
+    """SUCCEEDED or MISSED; only a tick that nobody can be sure of may have no row."""
     for tick in history.due:
         run = history.world.run(tick)
         assert run is not None or not history.is_sure(tick), (history.seed, tick)
         assert run is None or run.status in (Status.SUCCEEDED, Status.MISSED)
 
 
-def test_the_histories_are_worth_something() -> None:
-    """In all of them together, all of it happens."""
+def test_the_histories_cover_every_kind_of_event() -> None:
+    """Together they cover every kind of event."""
     played = [play(*each) for each in HISTORIES]
     assert any(not history.is_sure(tick) for history in played for tick in history.due)
     assert sum(len(marked(history)) for history in played) > 20

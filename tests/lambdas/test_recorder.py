@@ -1,4 +1,4 @@
-"""The recorder, fed with events of the shapes that ECS, EventBridge Scheduler and SQS document."""
+"""The recorder processes events of the shapes that ECS, EventBridge Scheduler and SQS document."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BrokenStore(MemoryStore):
 
 
 class TestSettling:
-    """A run that its task left RUNNING."""
+    """A run whose task stopped while the row says RUNNING."""
 
     def test_it_becomes_failed_with_the_stop_reason(self) -> None:
         """Exit code and reason are those of the job's container, not of its sidecar."""
@@ -55,7 +55,7 @@ class TestSettling:
         assert "OutOfMemoryError" in (run.error or "")
 
     def test_the_next_claim_begins_attempt_two_at_once(self) -> None:
-        """The slot is free too; nobody waits for the lease."""
+        """The slot is free too; the next claim does not wait for the lease."""
         world = World()
         world.claim()
         world.settle(EVENT)
@@ -72,7 +72,7 @@ class TestSettling:
         assert world.settle(EVENT) == {"status": "SUCCEEDED"}
 
     def test_a_success_outranks_an_event_that_came_first(self) -> None:
-        """The task finished its work while the recorder already took it for dead."""
+        """The task finished its work after the recorder marked it as failed."""
         world = World()
         first = world.claim()
         world.settle(EVENT)
@@ -80,7 +80,7 @@ class TestSettling:
         assert world.standing().status is Status.SUCCEEDED
 
     def test_a_task_that_lost_the_race_changes_nothing(self) -> None:
-        """The run is another task's; nothing is started, and no schedule is read."""
+        """The run belongs to another task; nothing starts, and no schedule is read."""
         world = World(policy=RETRIES)
         world.claim(OTHER)
         assert world.settle(stopped(exit_code=0)) == {"status": "RUNNING"}
@@ -95,10 +95,10 @@ class TestSettling:
 
 
 class TestNeverClaimed:
-    """A task that stopped before it asked the ledger."""
+    """A task that stopped before it claimed its run."""
 
     def test_it_is_a_run_that_failed_to_start(self) -> None:
-        """No exit code is no success (E3); no attempt began, and none is counted."""
+        """A missing exit code is not a success; no attempt began, so none is counted."""
         world = World()
         assert world.settle(stopped(**NEVER_RAN))["status"] == "FAILED"
         run = world.standing()
@@ -114,7 +114,7 @@ class TestNeverClaimed:
         assert world.launches() == [("29T06:01:00", PERIOD, "retry", "2")]
 
     def test_it_is_launched_five_times_in_all(self) -> None:
-        """An image that does not exist: then it stays for a person, FAILED with its reason."""
+        """The image does not exist. The run stays FAILED with its reason, for a person."""
         world = World()
         event = stopped(**NEVER_RAN)
         for _ in range(10):
@@ -135,28 +135,28 @@ class TestNeverClaimed:
         assert (claimed.attempt, claimed.record.failures) == (1, 0)
         assert [past.reason for past in claimed.record.attempts] == [Reason.LAUNCH_FAILED]
 
-    def test_one_that_calls_itself_done_writes_no_row(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Its command does not ask the ledger, or asks for another period; running it again may double its work."""
+    def test_one_that_exits_with_0_writes_no_row(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Its command does not claim, or claims another period; another launch may repeat the work."""
         world = World()
         assert "ignored" in world.settle(stopped(exit_code=0))
         assert (world.run(), world.launches()) == (None, [])
         assert json.loads(capsys.readouterr().err)["cronce.event"] == "unclaimed"
 
     def test_one_that_failed_by_itself_is_not_launched_again(self) -> None:
-        """How far it got without asking, nobody knows."""
+        """Nobody knows how far it got without a claim."""
         world = World(policy=RETRIES)
         assert "left" in world.settle(stopped(exit_code=1))
         assert (world.standing().exit_code, world.launches()) == (1, [])
 
     def test_a_late_one_changes_nothing(self) -> None:
-        """Another delivery's task has done the work."""
+        """The task of another delivery did the work."""
         world = World(policy=RETRIES)
         world.claim(OTHER).complete()
         assert world.settle(stopped(**NEVER_RAN)) == {"status": "SUCCEEDED"}
         assert world.launches() == []
 
     def test_one_of_a_tick_that_the_watchdog_called_missed_is_launched_again(self) -> None:
-        """The row stays as it is; somebody was told already."""
+        """The notice was already sent."""
         world = World()
         world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
         assert world.settle(stopped(**NEVER_RAN))["status"] == "MISSED"
@@ -187,14 +187,14 @@ class TestRelaunch:
         assert answer["left"] == "no retry is left (backoff_limit=2)"
 
     def test_an_interruption_is_followed_without_a_retry_to_spend(self) -> None:
-        """StopTask, Spot: SIGTERM told the task, and it said so (E7)."""
+        """StopTask or Spot: the task received SIGTERM and recorded the interruption."""
         world = World()
         world.claim().interrupt()
         answer = world.settle(stopped(exit_code=143, stop_code="SpotInterruption"))
         assert answer["relaunched"] == {"attempt": 2, "launch": 1}
 
     def test_a_repeated_event_arranges_nothing_twice(self) -> None:
-        """The one-shot has the name of its launch."""
+        """The name of the one-shot is derived from the launch."""
         world = World()
         world.claim()
         answers = [world.settle(EVENT) for _ in range(3)]
@@ -206,7 +206,7 @@ class TestRelaunch:
         [{"State": "DISABLED"}, {"policy": Policy(suspend=True)}, {"policy": Policy(on_lost=OnLost.HOLD)}],
         ids=["disabled", "suspended", "held"],
     )
-    def test_a_job_that_a_person_has_in_hand_is_left(self, change: dict[str, Any]) -> None:
+    def test_a_job_that_a_person_stopped_is_left(self, change: dict[str, Any]) -> None:
         """As the job is defined now, not as it was when the task began."""
         world = World()
         world.claim()
@@ -215,7 +215,7 @@ class TestRelaunch:
         assert world.launches() == []
 
     def test_a_job_without_a_schedule_is_left(self) -> None:
-        """Its stack is gone; the run is settled all the same."""
+        """Its stack was deleted; the run is settled anyway."""
         world = World()
         world.claim()
         del world.scheduler.schedules[schedule()["Name"]]
@@ -232,8 +232,8 @@ class TestRelaunch:
         assert (lines[-1]["cronce.event"], lines[-1]["level"]) == ("not_relaunched", "ERROR")
 
     @pytest.mark.parametrize("operation", ["list_schedules", "get_schedule", "create_schedule"])
-    def test_what_is_busy_is_asked_again(self, operation: str) -> None:
-        """Lambda delivers the event again; the run is settled by then, and its relaunch is made up for."""
+    def test_a_busy_service_is_asked_again(self, operation: str) -> None:
+        """Lambda delivers the event again; by then the run is settled, and only the relaunch remains."""
         world = World()
         world.claim()
         world.scheduler.fail(operation, "ThrottlingException", status=429)
@@ -271,7 +271,7 @@ STATES: dict[str, Callable[[World], object]] = {
 
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
 def test_no_order_of_events_moves_a_state_back(state: Callable[[World], object]) -> None:
-    """Every pair of events, each twice, in both orders (E6)."""
+    """Every pair of events, each twice, in both orders."""
     for events in itertools.permutations(EVENTS.values(), 2):
         world = World()
         state(world)
@@ -282,7 +282,7 @@ def test_no_order_of_events_moves_a_state_back(state: Callable[[World], object])
 
 
 class TestPinnedService:
-    """A task of a service that keeps a clock."""
+    """A task of a service that runs a clock."""
 
     SETTINGS = replace(SETTINGS, pinned=(PinnedService(cluster=CLUSTER, service="clock", job="main-clock"),))
 
@@ -318,15 +318,15 @@ class TestDeadLetters:
     """Messages of the dead-letter queue."""
 
     def test_a_tick_that_could_not_be_started_is_missed_with_the_reason(self) -> None:
-        """The code in the reason, the message beside it."""
+        """The error code is in the reason, the message in the error."""
         world = World()
         assert world.sort(letter()) == {"batchItemFailures": []}
         run = world.standing()
         assert (run.status, run.reason, run.attempt) == (Status.MISSED, "launch_failed: AccessDeniedException", 0)
         assert (run.error, run.scheduled_at) == ("not authorized to perform: ecs:RunTask", T0)
 
-    def test_it_is_counted_and_told(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        """A metric for alarms, an event for whoever subscribed."""
+    def test_it_is_counted_and_sent(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """A metric for alarms, and an event on the bus."""
         monkeypatch.setenv("CRONCE_METRICS", "emf")
         world = World()
         world.sort(letter())
@@ -351,7 +351,7 @@ class TestDeadLetters:
         assert world.sort(letter()) == {"batchItemFailures": []}
 
     def test_a_tick_that_another_delivery_started_is_left_alone(self) -> None:
-        """EventBridge delivers at least once; this was the other time."""
+        """EventBridge delivers at least once; another delivery succeeded."""
         world = World()
         world.claim()
         assert world.sort(letter()) == {"batchItemFailures": []}
@@ -364,13 +364,13 @@ class TestDeadLetters:
         assert world.standing().reason == "launch_failed: AccessDeniedException"
 
     def test_a_late_delivery_still_takes_it_over(self) -> None:
-        """EventBridge gave up; a person, or the watchdog's catch-up, did not."""
+        """EventBridge gave up; a person or the watchdog may still start it."""
         world = World()
         world.sort(letter())
         assert world.claim(OTHER).attempt == 1
 
-    def test_one_bad_message_is_retried_alone(self) -> None:
-        """The others are done with; the bad one's schedule cannot be read just now."""
+    def test_only_the_messages_that_failed_are_retried(self) -> None:
+        """The others are processed; the schedule of the failed ones is temporarily unavailable."""
         world = World()
         world.scheduler.fail("get_schedule", "ThrottlingException", status=429)
         answer = world.sort(letter(message_id="1"), letter("cut off", message_id="2"), letter("{}", message_id="3"))
@@ -383,7 +383,7 @@ class TestDeadLetters:
         answer = world.sort(letter(message_id="1"), letter(EVENT, message_id="2"))
         assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == ["1", "2"]
 
-    def test_a_malformed_message_is_reported_and_let_go(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_malformed_message_is_reported_and_dropped(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Otherwise it would come back for fourteen days."""
         world = World()
         bad = [letter("{}", SCHEDULE_ARN=""), letter("{}", SCHEDULE_ARN="arn:.../gone"), {"messageId": "3"}]
@@ -392,21 +392,21 @@ class TestDeadLetters:
         assert [line["cronce.event"] for line in lines] == ["dead_letter_let_go"] * 3 + ["missed"]
         assert all(line["level"] == "ERROR" for line in lines)
 
-    def test_a_message_whose_schedule_may_not_be_read_is_let_go(self) -> None:
+    def test_a_message_whose_schedule_is_denied_is_dropped(self) -> None:
         """It would be refused again."""
         world = World()
         world.scheduler.fail("get_schedule", "AccessDeniedException", status=403)
         assert world.sort(letter("{}")) == {"batchItemFailures": []}
 
     def test_an_event_that_came_back_is_settled(self) -> None:
-        """The recorder had no ledger when it was told first."""
+        """The ledger was unavailable at the first delivery."""
         world = World()
         world.claim()
         assert world.sort(letter(EVENT)) == {"batchItemFailures": []}
         assert (world.standing().reason, len(world.launches())) == (Reason.TASK_STOPPED, 1)
 
     def test_the_dead_letter_of_a_relaunch_leaves_the_run_as_it_is(self) -> None:
-        """FAILED, with what it failed of; and it is reported."""
+        """It stays FAILED with its own reason, and the letter is reported."""
         world = World()
         world.claim()
         world.settle(EVENT)
@@ -430,7 +430,7 @@ class TestHandler:
         return url
 
     def test_it_settles_a_run(self, url: str) -> None:
-        """A success of its own needs no schedule."""
+        """A run that the task settled needs no schedule."""
         claimed = Ledger.from_url(url, owner=ARN).claim(JOB, PERIOD)
         assert claimed
         claimed.complete()
@@ -438,12 +438,12 @@ class TestHandler:
 
     @pytest.mark.usefixtures("url")
     @pytest.mark.parametrize("event", [{}, {"detail": None}, {"Records": None}, altered(lastStatus="RUNNING")])
-    def test_it_ignores_what_is_none_of_its_business(self, event: dict[str, Any]) -> None:
-        """Nothing raises, so Lambda does not deliver it again and again."""
+    def test_it_ignores_foreign_events(self, event: dict[str, Any]) -> None:
+        """It does not raise, so Lambda does not deliver it again."""
         assert handler(event, None) == {"ignored": "not a stopped task of a job"}
 
     def test_it_sorts_messages(self, url: str) -> None:
-        """As the event source mapping hands them over."""
+        """As the event source mapping delivers them."""
         assert handler({"Records": [letter()]}, None) == {"batchItemFailures": []}
         run = Ledger.from_url(url).run(JOB, PERIOD)
         assert run is not None

@@ -38,7 +38,7 @@ REFUSED = run(status=Status.MISSED, reason="launch_failed: AccessDeniedException
 
 
 def decide(task: StoppedTask, standing: RunRecord, policy: Policy = RETRIES, *, at: datetime = T0) -> Relaunch | Leave:
-    """What follows on the task."""
+    """What follows the task."""
     return after_launch(task, standing, policy=policy, enabled=True, now=at)
 
 
@@ -61,7 +61,7 @@ def test_a_run_that_never_began_is_not_launched_after_its_starting_deadline(
     seconds: int,
     goes_on: bool,  # noqa: FBT001  # a column
 ) -> None:
-    """The delay counts: its task would be refused."""
+    """The delay counts, because its task would be refused."""
     policy = Policy(starting_deadline=60 * SECOND)
     decision = decide(unclaimed(), NOBODY, policy, at=T0 + seconds * SECOND)
     assert isinstance(decision, Relaunch) is goes_on
@@ -102,7 +102,7 @@ def test_any_other_task_that_never_claimed_is_left(task: StoppedTask, standing: 
 
 
 def test_a_retry_that_died_before_it_asked_is_launched_again() -> None:
-    """An earlier attempt did ask: so the job's work begins behind the claim. One that calls itself done is left."""
+    """An earlier attempt claimed, so the job's work begins after the claim. One that exited with 0 is left."""
     standing = failed(Reason.INTERRUPTED)
     died_early = {"stop_code": "EssentialContainerExited", "CRONCE_TRIGGER": "retry"}
     assert decide(unclaimed(exit_code=137, **died_early), standing) == Relaunch(attempt=2, launch=2, delay=10 * SECOND)
@@ -135,6 +135,6 @@ def test_a_job_that_is_switched_off_is_not_launched(policy: Policy, enabled: boo
 
 
 def test_a_catch_up_that_did_not_start_is_launched_again() -> None:
-    """It stands on the watchdog's mark."""
+    """The row has the watchdog's mark."""
     task = unclaimed(CRONCE_TRIGGER=Trigger.CATCH_UP.value)
     assert isinstance(decide(task, MISSED), Relaunch)

@@ -13,7 +13,7 @@ URL = "dynamodb://my.runs?region=eu-west-1"
 
 
 def test_what_is_not_said_follows_from_the_ledger() -> None:
-    """The group is called as the table; five minutes; nothing is pinned."""
+    """The group has the table's name; five minutes; no pinned services."""
     settings = Settings.from_environ({"CRONCE_LEDGER": URL, "CRONCE_MISSED_AFTER": "", "CRONCE_PINNED_SERVICES": ""})
     assert settings == Settings(url=URL, group="my.runs", missed_after=timedelta(minutes=5))
     assert settings.ledger_name == "my.runs"
@@ -41,19 +41,19 @@ def test_everything_can_be_said() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "7", "[7]", '[{"cluster": "c"}]', "null", '{"cluster": "c", "service": "s"}'])
-def test_pinned_services_that_are_none_are_an_error(text: str) -> None:
+def test_invalid_pinned_services_are_an_error(text: str) -> None:
     """It names the variable."""
     with pytest.raises(InputInvalidError, match="CRONCE_PINNED_SERVICES"):
         Settings.from_environ({"CRONCE_LEDGER": URL, "CRONCE_PINNED_SERVICES": text})
 
 
-def test_a_time_that_is_none_is_an_error() -> None:
+def test_an_invalid_duration_is_an_error() -> None:
     """It names the variable."""
     with pytest.raises(InputInvalidError, match="CRONCE_MISSED_AFTER"):
         Settings.from_environ({"CRONCE_LEDGER": URL, "CRONCE_MISSED_AFTER": "soon"})
 
 
-def test_without_a_ledger_there_is_nothing_to_do() -> None:
+def test_a_missing_ledger_is_an_error() -> None:
     """The error says how to name it."""
     with pytest.raises(InputMissingError, match="CRONCE_LEDGER"):
         Settings.from_environ({})
@@ -66,6 +66,6 @@ def test_without_a_ledger_there_is_nothing_to_do() -> None:
         ("dynamodb://runs?endpoint=http://localhost:8000", "runs"),
     ],
 )
-def test_the_ledger_is_called_as_its_table(url: str, name: str) -> None:
+def test_the_ledger_has_the_name_of_its_table(url: str, name: str) -> None:
     """It is the dimension that alarms are set on."""
     assert Settings.from_environ({"CRONCE_LEDGER": url}).ledger_name == name

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cronce import Trigger
-from cronce.vocabulary import exit_codes
-from cronce_lambdas.stopped import LEDGER_UNAVAILABLE, StoppedTask, stopped_replica, stopped_task
+from cronce.vocabulary.exit_codes import UNAVAILABLE
+from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
 from tests.lambdas.events import ARN, CLUSTER, EVENT, JOB, PERIOD, altered, stopped
 from tests.support.cloud import T0
 
@@ -51,7 +51,7 @@ CAUSES = {
     "spot": ("SpotInterruption", 143, None, True, False),
     "a person": ("UserInitiated", 143, None, True, False),
     "host": ("TerminationNotice", 137, None, True, False),
-    "ledger away": ("EssentialContainerExited", LEDGER_UNAVAILABLE, None, False, False),
+    "ledger away": ("EssentialContainerExited", UNAVAILABLE, None, False, False),
     "by itself": ("EssentialContainerExited", 1, None, False, True),
     "done": ("EssentialContainerExited", 0, None, False, True),
     "lost": ("EssentialContainerExited", None, None, False, False),
@@ -66,19 +66,14 @@ def test_who_stopped_it_and_whether_it_may_have_worked(
     imposed: bool,  # noqa: FBT001  # a column
     worked: bool,  # noqa: FBT001  # a column
 ) -> None:
-    """A missing exit code never counts as a success (E3)."""
+    """A missing exit code never counts as a success."""
     task = task_of(stopped(exit_code=exit_code, stop_code=stop_code, reason=reason))
     assert (task.exit_code, task.imposed, task.may_have_worked) == (exit_code, imposed, worked)
 
 
 def test_a_task_without_containers_never_ran() -> None:
-    """It did not get that far."""
+    """The task stopped before ECS created them."""
     assert task_of(altered(containers=[])).exit_code is None
-
-
-def test_the_exit_code_is_the_one_of_the_command() -> None:
-    """The functions' code has no command line in it, so the number is written twice."""
-    assert exit_codes.UNAVAILABLE == LEDGER_UNAVAILABLE
 
 
 MALFORMED: list[Any] = [
@@ -100,7 +95,7 @@ MALFORMED: list[Any] = [
 
 
 @pytest.mark.parametrize("event", MALFORMED)
-def test_a_foreign_or_malformed_event_is_nothing(event: dict[str, Any]) -> None:
+def test_a_foreign_or_malformed_event_is_none(event: dict[str, Any]) -> None:
     """Nothing raises."""
     assert stopped_task(event) is None
 
@@ -135,6 +130,6 @@ def test_other_tasks_are_no_replicas(event: dict[str, Any]) -> None:
 
 
 def test_a_task_that_waited_for_its_turn_has_a_time_only_if_its_period_is_one() -> None:
-    """A period of a person's own has none."""
+    """A period that a person chose has none."""
     task = task_of(stopped(CRONCE_PERIOD="2026-11-30T06:00:00Z", CRONCE_SCHEDULED_TIME=""))
     assert task.scheduled_at == T0 + timedelta(days=1)

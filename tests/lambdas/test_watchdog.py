@@ -27,7 +27,7 @@ from cronce.client.leadership import Leadership
 from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
-from cronce_lambdas.missed import from_value
+from cronce_lambdas.memory import from_value
 from cronce_lambdas.settings import PinnedService
 from cronce_lambdas.watchdog import handler
 from tests.lambdas.events import CLUSTER, JOB, OTHER, PERIOD, SETTINGS, World, letter, stopped
@@ -46,7 +46,7 @@ ALL, LATEST = Policy(catch_up=CatchUp.ALL), Policy(catch_up=CatchUp.LATEST)
 
 
 def hourly(**changes: Any) -> World:  # noqa: ANN401
-    """A world with a job that is due every hour and was made just before T0."""
+    """A world with a job that is due every hour and was created just before T0."""
     world = World(policy=changes.pop("policy", None), settings=changes.pop("settings", SETTINGS))
     made = {"CreationDate": T0 - MINUTE, "LastModificationDate": T0 - MINUTE}
     world.define(**{"policy": world.policy, "ScheduleExpression": "cron(0 * * * ? *)"} | made | changes)
@@ -54,7 +54,7 @@ def hourly(**changes: Any) -> World:  # noqa: ANN401
 
 
 class CountingStore(MemoryStore):
-    """Counts what it is asked."""
+    """Records the operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class CountingStore(MemoryStore):
 
 
 class TestMissed:
-    """A tick that nobody delivered."""
+    """A tick that was not delivered."""
 
     def test_it_gets_a_row(self) -> None:
         """With its nominal time, and no attempt."""
@@ -87,7 +87,7 @@ class TestMissed:
         assert (run.status, run.reason, run.attempt) == (Status.MISSED, Reason.NEVER_DELIVERED, 0)
         assert (run.scheduled_at, run.owner) == (T0, "cronce:watchdog")
 
-    def test_it_is_counted_and_told_once(self, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:  # noqa: ANN401
+    def test_it_is_counted_and_sent_once(self, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:  # noqa: ANN401
         """A metric with two dimensions, and an event."""
         monkeypatch.setenv("CRONCE_METRICS", "emf")
         world = hourly()
@@ -125,7 +125,7 @@ class TestMissed:
         assert (world.standing(), world.events.sent) == (before, [])
 
     def test_a_late_delivery_takes_it_over(self) -> None:
-        """It is no obstacle to the work."""
+        """The mark does not block the work."""
         world = hourly()
         world.look(LATE)
         claimed = world.claim()
@@ -149,7 +149,7 @@ class TestMissed:
         assert not [asked for asked in store.asked if asked.startswith(f"get {JOB} run#")]
 
     def test_older_ones_than_a_hundred_are_reported(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """And the watchdog goes on (K4)."""
+        """And the watchdog continues."""
         world = hourly(ScheduleExpression="cron(* * * * ? *)")
         found = world.look(LATE + 2 * HOUR)
         assert (found["missed"], found["not_judged"]) == (100, 21)
@@ -159,7 +159,7 @@ class TestMissed:
         assert world.look(LATE + 2 * HOUR + MINUTE) == {"jobs": 1, "missed": 1}
 
     def test_a_disabled_job_misses_nothing(self) -> None:
-        """Scenario (h): disabled for a while, then enabled; what was due before is still judged."""
+        """Disabled for a while, then enabled; ticks from before are still judged."""
         world = hourly()
         world.look(T0 + 2 * MINUTE)
         off: dict[str, Any] = {"ScheduleExpression": "cron(0 * * * ? *)", "CreationDate": T0 - MINUTE}
@@ -172,7 +172,7 @@ class TestMissed:
         assert [run.period for run in world.ledger().runs(JOB)] == [period_of(T0 + 5 * HOUR), PERIOD]
 
     def test_a_job_that_names_its_own_periods_misses_nothing(self) -> None:
-        """Its tasks claim `2026-11-29`; a row of the tick never comes, and a catch-up would do the work twice."""
+        """Its tasks claim `2026-11-29`, so the tick never gets a row, and a catch-up would repeat the work."""
         world = hourly(policy=ALL)
         claimed = world.ledger().claim(JOB, "2026-11-29")
         assert claimed
@@ -202,8 +202,8 @@ class TestMissed:
         assert world.look(LATE) == {"jobs": 1}
         assert (world.standing().status, world.events.sent) == (Status.RUNNING, [])
 
-    def test_a_dead_letter_is_told_of_once(self) -> None:
-        """By the recorder; the watchdog finds its mark and only sees to the catch-up."""
+    def test_a_dead_letter_sends_one_event(self) -> None:
+        """The recorder sends the event; the watchdog finds the mark and only catches up."""
         world = hourly(policy=LATEST)
         world.sort(letter())
         assert world.look(LATE) == {"jobs": 1, "caught_up": 1}
@@ -211,10 +211,10 @@ class TestMissed:
 
 
 class TestCutShort:
-    """A look that does not come to its end."""
+    """A look that is interrupted."""
 
     def test_what_was_not_remembered_is_done_again(self) -> None:
-        """The mark stands; the event is sent now."""
+        """The mark exists; the event is sent now."""
         world = hourly(policy=LATEST)
         world.events.fail_if("put_events", lambda _: RuntimeError("nobody foresaw this"))
         assert world.look(LATE) == {"jobs": 1, "missed": 1, "failed": 1}
@@ -234,7 +234,7 @@ class TestCutShort:
         assert len(world.launches()) == 1
 
     def test_one_look_at_a_time(self) -> None:
-        """The other one leaves at once, and so does not read schedules."""
+        """The second look ends at once and reads no schedules."""
         world = hourly()
         world.clock.advance(SETTINGS.missed_after)
         first = Leadership(world.ledger(OTHER), "cronce:watchdog:look", lease=MINUTE).try_once()
@@ -244,7 +244,7 @@ class TestCutShort:
         first.interrupt()
         assert world.look(LATE)["missed"] == 1
 
-    def test_a_look_that_died_is_followed_when_its_lease_is_over(self) -> None:
+    def test_a_look_that_died_is_followed_when_its_lease_expires(self) -> None:
         """Lambda killed it."""
         world = hourly()
         assert Leadership(world.ledger(OTHER), "cronce:watchdog:look", lease=MINUTE).try_once()
@@ -252,7 +252,7 @@ class TestCutShort:
         assert "skipped" not in world.look(T0 + 2 * MINUTE)
 
     def test_one_jobs_failure_hides_no_other(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """A row that nobody can read, an expression that nobody can, a fault of ours."""
+        """An unreadable row and an invalid expression."""
         world = hourly()
         expressions = {"a": "cron(0 * * * ? *)", "b": "cron(nonsense)", "z": "cron(0 * * * ? *)"}
         for job, expression in expressions.items():
@@ -271,7 +271,7 @@ class TestCutShort:
         assert world.run(job="z") is not None
 
     def test_without_a_ledger_the_look_ends(self) -> None:
-        """The next one comes in a minute."""
+        """The next look comes in a minute."""
 
         class Away(MemoryStore):
             def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
@@ -284,7 +284,7 @@ class TestCutShort:
         assert world.look(LATE)["jobs"] == 1
 
     def test_a_ledger_that_goes_away_in_a_look_ends_it(self) -> None:
-        """A hundred jobs would each be patient with it."""
+        """Otherwise each of a hundred jobs would retry until its time limit."""
         world = hourly()
         world.define("z", CreationDate=T0 - MINUTE, LastModificationDate=T0 - MINUTE)
         store = CountingStore()
@@ -299,8 +299,8 @@ class TestCutShort:
             world.look(LATE)
         assert "get z slot" not in store.asked
 
-    def test_a_look_whose_row_is_taken_away_ends_without_a_word_to_it(self, capsys: Any) -> None:  # noqa: ANN401
-        """A person released it, and another look has begun."""
+    def test_a_look_that_loses_its_row_does_not_write_to_it(self, capsys: Any) -> None:  # noqa: ANN401
+        """A person released the row, and another look began."""
         world = hourly()
 
         def released(_request: object) -> None:
@@ -316,7 +316,7 @@ class TestCutShort:
 
     @pytest.mark.parametrize("stored", [{"looked_at": 7}, {"looked_at": "soon"}, "text", [1]])
     def test_what_an_earlier_look_left_may_be_anything(self, stored: object) -> None:
-        """Then nothing is sure; the ticks are judged all the same."""
+        """Then nothing is sure; the ticks are judged anyway."""
         world = hourly()
         claim = Leadership(world.ledger(), "cronce:watchdog:look", lease=MINUTE).try_once()
         assert claim
@@ -338,30 +338,30 @@ class TestCutShort:
         assert world.look(LATE)["missed"] == 1
 
     def test_events_that_are_rejected_are_reported(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """A 200 answer is not a sent event."""
+        """Status 200 does not mean that the event was sent."""
         world = hourly()
         world.events.rejected = 1
         world.look(LATE)
         assert "event_not_sent" in capsys.readouterr().err
 
     def test_events_go_ten_at_a_time(self) -> None:
-        """PutEvents takes no more."""
+        """The limit of PutEvents."""
         world = hourly()
         world.look(LATE + 24 * HOUR)
         assert [len(request["Entries"]) for _, request in world.events.calls] == [10, 10, 5]
 
 
 class TestCatchUp:
-    """Ticks that are run afterwards."""
+    """Missed ticks that are started afterwards."""
 
     def test_by_default_nothing_is_caught_up(self) -> None:
-        """A missed tick is told of, and a person decides."""
+        """A missed tick is reported, and a person decides."""
         world = hourly()
         world.look(LATE)
         assert world.launches() == []
 
     def test_the_latest_is_run_as_what_it_is(self) -> None:
-        """Its own period, by the trigger that says so, through the schedule's target (scenario (f))."""
+        """With its own period and the trigger `catch_up`, through the schedule's target."""
         world = hourly(policy=LATEST)
         world.look(LATE + 3 * HOUR)
         three = T0 + 3 * HOUR
@@ -400,7 +400,7 @@ class TestCatchUp:
         assert stored.backlog == ()
 
     def test_a_launch_that_was_delivered_is_waited_for(self) -> None:
-        """Its one-shot is gone, its task is being placed; after a quarter of an hour it does not come any more."""
+        """Its one-shot has fired and its task is starting; after 15 minutes the launch is given up."""
         world = hourly(policy=ALL)
         world.look(LATE)
         del world.scheduler.schedules[world.scheduler.one_shots[0]["Name"]]
@@ -409,7 +409,7 @@ class TestCatchUp:
         assert len(world.launches()) == 1
 
     def test_they_wait_for_a_run_that_is_at_work(self) -> None:
-        """A regular tick's, or a person's."""
+        """It may be the run of a regular tick, or of a person."""
         world = hourly(policy=Policy(catch_up=CatchUp.ALL, lease=HOUR))
         world.clock.advance(HOUR)
         running = world.claim(at=T0 + HOUR)
@@ -428,7 +428,7 @@ class TestCatchUp:
         assert len(world.launches()) == launched
 
     def test_a_launch_that_eventbridge_refuses_is_dropped(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """And reported; the next tick of the backlog has its turn."""
+        """It is reported, and the next tick of the backlog is tried."""
         world = hourly(policy=ALL)
         world.scheduler.fail("create_schedule", "ValidationException")
         world.look(LATE + HOUR)
@@ -438,7 +438,7 @@ class TestCatchUp:
         assert world.launches() == []
 
     def test_a_launch_that_eventbridge_is_too_busy_for_comes_later(self) -> None:
-        """Nothing is told twice meanwhile."""
+        """No event is sent twice."""
         world = hourly(policy=ALL)
         world.scheduler.fail("create_schedule", "ThrottlingException")
         world.look(LATE)
@@ -448,7 +448,7 @@ class TestCatchUp:
 
 
 class TestLost:
-    """A run whose owner is silent for too long, and of which ECS told nobody."""
+    """A run whose lease has expired, and for which no ECS event arrived."""
 
     POLICIES = tuple(Policy(concurrency_policy=each) for each in ConcurrencyPolicy)
 
@@ -511,7 +511,7 @@ class TestLost:
         [(ConcurrencyPolicy.WAIT, 2), (ConcurrencyPolicy.REPLACE, 2), (ConcurrencyPolicy.FORBID, 10)],
     )
     def test_one_that_died_before_it_took_the_slot_is_found(self, policy: ConcurrencyPolicy, minutes: int) -> None:
-        """No slot names it: it waited for its turn; under FORBID it was just about to take it."""
+        """The slot does not name it: it waited for the slot, or under FORBID was about to take it."""
         world = hourly(policy=Policy(concurrency_policy=policy))
         world.claim(policy=Policy(concurrency_policy=ConcurrencyPolicy.ALLOW))
         world.look(T0 + MINUTE)
@@ -520,7 +520,7 @@ class TestLost:
         assert len(world.launches()) == 1
 
     def test_an_owner_that_renews_while_it_is_judged_lives(self) -> None:
-        """The launch is refused by the ledger then; the mark is not made."""
+        """The ledger refuses the launched task, and the run is not marked."""
         world = hourly()
         claimed = world.claim()
         world.scheduler.fail_if("create_schedule", lambda _: claimed.heartbeat())
@@ -529,7 +529,7 @@ class TestLost:
 
 
 class TestPinned:
-    """Services that must have one task."""
+    """Services that must run one task."""
 
     SETTINGS = replace(
         SETTINGS,
@@ -546,15 +546,15 @@ class TestPinned:
         return world
 
     def test_services_that_are_right_are_asked_ten_at_a_time(self) -> None:
-        """DescribeServices takes no more."""
+        """The limit of DescribeServices."""
         world = self.world()
         assert world.look() == {"jobs": 1}
         assert [len(request["services"]) for _, request in world.ecs.calls] == [10, 2]
 
-    def test_a_wrong_count_is_counted_each_time_and_told_once(
+    def test_a_wrong_count_is_counted_each_time_and_sent_once(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Somebody scaled the clock; an alarm needs the metric as long as it lasts."""
+        """A person scaled the clock; an alarm needs the metric for as long as that lasts."""
         monkeypatch.setenv("CRONCE_METRICS", "emf")
         world = self.world(clock_3=2, clock_11=0)
         for minute in range(3):
@@ -566,7 +566,7 @@ class TestPinned:
             ("clock-11", 0),
         ]
 
-    def test_one_that_is_wrong_again_is_told_again(self) -> None:
+    def test_one_that_is_wrong_again_sends_an_event_again(self) -> None:
         """It was right in between."""
         world = self.world()
         for minute, count in enumerate((2, 1, 2, 3)):
@@ -594,10 +594,10 @@ class TestPinned:
 
 
 class TestCosts:
-    """Requests of a look where nothing is due."""
+    """The requests of a look when nothing is due."""
 
     def test_an_idle_look_costs_little(self) -> None:
-        """Twenty jobs: a list, three writes of its own, its memory in one query, a slot each."""
+        """Twenty jobs: one list, three writes for the look, one query for the memory, one slot per job."""
         world = hourly()
         for n in range(19):
             world.define(f"job-{n}", CreationDate=T0 - MINUTE, LastModificationDate=T0 - MINUTE)
@@ -615,7 +615,7 @@ class TestCosts:
         assert {*rest} - {rest[2]} == {"swap cronce:watchdog:look run#leader"}
 
     def test_a_tick_costs_one_read_once(self) -> None:
-        """And three writes, and the refused one that finds the row, to remember that it was judged."""
+        """To remember the judgement it takes three writes, and the refused one that finds the row."""
         world = hourly()
         store = CountingStore()
         world.store = store
@@ -633,7 +633,7 @@ class TestHandler:
     """The function, with the environment that `RunLedger` gives it."""
 
     def test_it_looks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """On moto: a job that was made just now."""
+        """On moto: a job that was just created."""
         url = f"sqlite:///{tmp_path}/runs.db"
         Ledger.from_url(url).create()
         monkeypatch.setenv("CRONCE_LEDGER", url)

@@ -1,4 +1,4 @@
-"""A fleet whose recorder and watchdog are the real ones, over a simulated EventBridge and ECS.
+"""A simulated fleet with the real recorder and watchdog, over a simulated EventBridge and ECS.
 
 Every task that stops is told of late, twice or never; one-shot schedules fire within their minute, and
 take themselves away; images cannot be pulled, RunTask is refused, EventBridge is busy or loses an answer
@@ -47,7 +47,7 @@ _LOOK = "cronce:watchdog:look"
 
 
 def jobs() -> tuple[Job, ...]:
-    """The jobs: every policy, and every way to catch up."""
+    """The jobs: every concurrency policy, and every way to catch up."""
 
     def job(name: str, every: float, work: tuple[float, float], **policy: Any) -> Job:  # noqa: ANN401
         return Job(name=name, every=every, work=work, policy=Policy(lease=LEASE, backoff_limit=2, **policy))
@@ -66,10 +66,10 @@ class Machines(Fleet):
     """The fleet with its machines."""
 
     noticed_within = LEASE.total_seconds() + 10 + 600 + 4 * ROUND
-    """Under FORBID, a run that died before it took the slot is looked for every ten minutes."""
+    """Under FORBID, runs that died before they took the slot are searched every ten minutes."""
 
     told = (1, 20, 4, 1)
-    """How often ECS tells that a task stopped: the weights of never, once, twice, three times."""
+    """How often ECS sends the event of a stopped task: the weights of never, once, twice, three times."""
 
     def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20) -> None:
         super().__init__(seed, days=days, hosts=hosts, jobs=jobs())
@@ -81,7 +81,7 @@ class Machines(Fleet):
 
     @property
     def is_calm(self) -> bool:
-        """True once nothing goes wrong any more."""
+        """True after the end of all failures."""
         return self._calm
 
     def run(self) -> None:
@@ -90,11 +90,11 @@ class Machines(Fleet):
             super().run()
 
     def roll(self, share: float) -> bool:
-        """True with that probability, as long as things go wrong."""
+        """True with that probability, until the fleet is calm."""
         return not self._calm and self._rng.random() < share
 
     def launch(self, one_shot: Mapping[str, Any]) -> None:
-        """A one-shot's moment has come."""
+        """Start the task of a one-shot schedule."""
         override = json.loads(one_shot["Target"]["Input"])["containerOverrides"][1]
         environ = {each["name"]: each["value"] for each in override["environment"]}
         job = next(job for job in self._jobs if job.name == environ["CRONCE_JOB"])
@@ -138,7 +138,7 @@ class Machines(Fleet):
         self._tell(job, tick, proc.name, exit_code=exit_code)
 
     def _tell(self, job: Job, tick: float, owner: str, *, exit_code: int | None) -> None:
-        """ECS says that the task stopped: once, late, twice or never."""
+        """Deliver the event that the task stopped: once, late, twice or never."""
         trigger, launch = self._launched[owner]
         imposed = {None: "TaskFailedToStart", 143: "UserInitiated"}
         event = stopped(
@@ -170,7 +170,7 @@ class Machines(Fleet):
     # -- what the machines do
 
     def _settle(self, job: Job, tick: float, event: Mapping[str, Any]) -> None:
-        """Give the event to the recorder, again after a minute as Lambda does, then through the queue."""
+        """Give the event to the recorder; after a failure again each minute, then through the queue, as Lambda does."""
         for _ in range(3):
             try:
                 answer = self._recorder().settle(event)

@@ -1,4 +1,4 @@
-"""A fleet with the real recorder and watchdog keeps every promise, and tells of a machine that does not do its part."""
+"""A fleet with the real recorder and watchdog keeps every promise, and the checks catch a machine that fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cronce import Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Leave
 from cronce_lambdas import look, recorder
-from cronce_lambdas.missed import Verdict
+from cronce_lambdas.due import Verdict
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
 
@@ -54,28 +54,28 @@ def _never_missed(_run: RunRecord | None) -> Verdict:
     return Verdict.DELIVERED
 
 
-def test_a_recorder_that_starts_nothing_again_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed or crashed stays as it is."""
+def test_a_recorder_that_starts_nothing_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed and crashed runs are not started again."""
     monkeypatch.setattr(recorder, "after_attempt", _forget)
     with pytest.raises(BrokenRuleError, match="no run is forgotten: after hours of calm"):
         Machines(1, days=DAYS).run()
 
 
-def test_a_watchdog_that_finds_no_tick_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no row, and nobody knows."""
+def test_a_watchdog_that_finds_no_tick_missing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missed tick gets no row."""
     monkeypatch.setattr(look, "verdict", _never_missed)
     with pytest.raises(BrokenRuleError, match=r"every tick ends in one visible state: .* is no row"):
         Machines(1, days=DAYS).run()
 
 
 class Silent(Machines):
-    """ECS never says that a task stopped."""
+    """ECS sends no event of a stopped task."""
 
     told = (1, 0, 0, 0)
 
 
 def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
-    """And starts what died again."""
+    """And starts the runs that died."""
     fleet = Silent(3, days=DAYS)
 
     fleet.run()
@@ -84,8 +84,8 @@ def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
     assert fleet.counts["recorder: relaunched"] == 0 < fleet.counts["launched: retry"]
 
 
-def test_a_watchdog_that_finds_no_lost_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run looks alive for ever."""
+def test_a_watchdog_that_finds_no_lost_run_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run always looks alive."""
     monkeypatch.setattr(look.Look, "_settle_if_lost", lambda _look, _job, run: run is None)
     with pytest.raises(BrokenRuleError, match="a crash is noticed within"):
         Silent(3, days=DAYS).run()

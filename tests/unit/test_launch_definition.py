@@ -98,7 +98,7 @@ def test_a_schedule_that_starts_no_task_is_no_job() -> None:
 
 
 def test_a_job_with_a_policy_of_a_newer_version_is_an_error() -> None:
-    """Not nothing: somebody has to hear of it."""
+    """It is not ignored: a person must know."""
     text = schedule()["Target"]["Input"].replace('"CRONCE_TRIGGER"', '"CRONCE_POLICY"').replace('"schedule"', '"{7}"')
     with pytest.raises(InputInvalidError, match="CRONCE_POLICY"):
         definition_of(with_input(text))
@@ -108,17 +108,17 @@ def test_a_job_with_a_policy_of_a_newer_version_is_an_error() -> None:
     ("expression", "start", "known"),
     [("rate(5 minutes)", None, False), ("rate(5 minutes)", T0, True), ("cron(0 6 * * ? *)", None, True)],
 )
-def test_a_rate_without_a_start_has_ticks_that_nobody_knows(
+def test_the_ticks_of_a_rate_without_a_start_are_unknown(
     expression: str,
     start: datetime | None,
     known: bool,  # noqa: FBT001  # a column
 ) -> None:
-    """EventBridge counts from a moment of its own."""
+    """Only EventBridge knows the moment it counts from."""
     assert definition(ScheduleExpression=expression, StartDate=start).ticks_are_known is known
 
 
-def test_a_launch_fixes_the_period_and_leaves_nothing_to_fill_in() -> None:
-    """What the schedule says otherwise stays: command, variables, the sidecar."""
+def test_a_launch_fixes_the_period_and_leaves_no_context_attributes() -> None:
+    """Everything else in the schedule stays: command, variables, the sidecar."""
     overrides = launch_overrides(definition(), PERIOD, scheduled_at=T0, trigger=Trigger.RETRY, launch=3)
     assert environ(overrides) == {
         "CRONCE_JOB": "daily-digest",
@@ -135,14 +135,14 @@ def test_a_launch_fixes_the_period_and_leaves_nothing_to_fill_in() -> None:
 
 
 def test_a_period_without_a_time_has_no_scheduled_time() -> None:
-    """Nor an attribute that nobody fills in, which no task could read."""
+    """Nor a context attribute, which nothing would replace."""
     overrides = launch_overrides(definition(), "2026-W48", scheduled_at=None, trigger=Trigger.MANUAL)
     assert environ(overrides)["CRONCE_PERIOD"] == "2026-W48"
     assert "CRONCE_SCHEDULED_TIME" not in environ(overrides)
 
 
 def test_a_scheduled_time_elsewhere_in_the_input_is_filled_in_too() -> None:
-    """As EventBridge does, wherever it stands; other attributes of other containers go."""
+    """In every container, as EventBridge does; variables with other context attributes are removed."""
     text = schedule()["Target"]["Input"]
     text = text.replace('"-m"', '"--at=<aws.scheduler.scheduled-time>"').replace(
         '{"name": "sidecar"}',
@@ -156,14 +156,14 @@ def test_a_scheduled_time_elsewhere_in_the_input_is_filled_in_too() -> None:
 
 
 def test_more_variables_do_not_change_what_is_started() -> None:
-    """A person's reason goes along; the period cannot be talked over."""
+    """A person's reason is passed on; the period cannot be overridden."""
     more = {"CRONCE_FORCE": "bad data", "CRONCE_PERIOD": "another"}
     overrides = launch_overrides(definition(), PERIOD, scheduled_at=T0, trigger=Trigger.MANUAL, environment=more)
     assert (environ(overrides)["CRONCE_FORCE"], environ(overrides)["CRONCE_PERIOD"]) == ("bad data", PERIOD)
 
 
 def test_the_definition_itself_is_left_alone() -> None:
-    """Two launches of one definition do not see each other."""
+    """Two launches of one definition do not affect each other."""
     job = definition()
     before = copy.deepcopy(job.target)
     launch_overrides(job, PERIOD, scheduled_at=T0, trigger=Trigger.RETRY)

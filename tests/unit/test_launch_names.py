@@ -1,4 +1,4 @@
-"""A launch has one name for everybody who wants it."""
+"""The name of a launch is derived from the launch alone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_
 LAUNCHES = [("a", "b", 1, 1), ("a", "b", 1, 2), ("a", "b", 2, 1), ("a", "c", 1, 1), ("ab", "", 1, 1), ("a", "b1", 1, 1)]
 
 
-def test_every_launch_has_a_name_and_a_token_of_its_own() -> None:
-    """Job, period, attempt and launch, without a way to mix them up."""
+def test_every_launch_has_a_distinct_name_and_token() -> None:
+    """Job, period, attempt and launch cannot be confused."""
     for one, other in combinations(LAUNCHES, 2):
         names = [one_shot_name(job, period, attempt=a, launch=n) for job, period, a, n in (one, other)]
         tokens = [client_token(job, period, attempt=a, launch=n) for job, period, a, n in (one, other)]
@@ -23,7 +23,7 @@ def test_every_launch_has_a_name_and_a_token_of_its_own() -> None:
 
 
 def test_the_names_never_change() -> None:
-    """Another version of cronce may be the one that asks again."""
+    """Another version of cronce may request the same launch."""
     assert one_shot_name("daily-digest", "2026-11-29", attempt=2, launch=1) == "once-94f5ecbdd7d18115"
     assert client_token("daily-digest", "2026-11-29", attempt=2, launch=1) == "39ebee94bc338fc8ed2edcdb63fd773d"
 
@@ -48,7 +48,7 @@ def test_a_launch_is_never_early(second: float, expected: str) -> None:
 
 
 def test_a_launch_is_in_utc() -> None:
-    """Wherever the moment comes from, also over the end of a year."""
+    """In any zone, and across the end of a year."""
     at = datetime(2026, 12, 31, 23, 59, 30, tzinfo=timezone(timedelta(hours=-1)))
     assert at_expression(at) == "at(2027-01-01T01:00:00)"
 
@@ -71,6 +71,6 @@ def test_the_group_follows_from_the_ledger(url: str, group: str) -> None:
 
 @pytest.mark.parametrize("url", ["sqlite:///runs.db", "dynamodb://", ""])
 def test_a_ledger_that_is_no_table_has_no_group(url: str) -> None:
-    """No schedules go with a file."""
+    """A file has no schedule group."""
     with pytest.raises(InputInvalidError, match="dynamodb://TABLE"):
         schedule_group_of(url)

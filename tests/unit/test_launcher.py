@@ -46,14 +46,14 @@ def run(ecs: FakeEcs, **changes: Any) -> Launched | NotLaunched:  # noqa: ANN401
 
 
 def run_later(scheduler: FakeScheduler, **changes: Any) -> bool:  # noqa: ANN401
-    """Let attempt 2 of the job's period be started a little after T0."""
+    """Arrange attempt 2 of the job's period for a little after T0."""
     wish: dict[str, Any] = {"scheduled_at": T0, "trigger": Trigger.RETRY, "attempt": 2, "launch": 1}
     wish["not_before"] = T0 + timedelta(seconds=10)
     return Launcher(group=GROUP, scheduler=scheduler).run_later(job_of(schedule()), PERIOD, **wish | changes)
 
 
 def test_every_job_is_found_page_by_page() -> None:
-    """One-shots and foreign schedules are none."""
+    """One-shots and foreign schedules are not jobs."""
     foreign = schedule("foreign")
     foreign["Target"]["Input"] = "{}"
     scheduler = FakeScheduler(*(schedule(f"job-{n}") for n in range(5)), foreign)
@@ -107,8 +107,8 @@ def test_a_job_is_found_by_the_beginning_of_its_name() -> None:
     assert len(scheduler.calls) == 2
 
 
-def test_a_job_whose_schedule_is_called_otherwise_is_found_too() -> None:
-    """Somebody made the schedule by hand, or the job's name is not one that a schedule takes."""
+def test_a_job_whose_schedule_has_another_name_is_found_too() -> None:
+    """The schedule was created by hand, or the job's name is not valid for a schedule."""
     scheduler = FakeScheduler(schedule("Müllabfuhr (Nord)", Name="bins"), schedule("daily"))
     launcher = Launcher(group=GROUP, scheduler=scheduler)
     assert launcher.find("Müllabfuhr (Nord)").schedule_name == "bins"
@@ -160,7 +160,7 @@ def test_run_task_is_called_as_the_schedule_would() -> None:
 
 
 def test_an_answer_without_a_task_is_no_start() -> None:
-    """RunTask says 200 and `failures` (E1)."""
+    """RunTask answers 200 with `failures`."""
     failure = {"arn": "arn:...", "reason": "RESOURCE:MEMORY", "detail": "none has 512 MB"}
     assert run(FakeEcs({"tasks": [], "failures": [failure]})) == NotLaunched(
         "RESOURCE:MEMORY: none has 512 MB: arn:..."
@@ -170,7 +170,7 @@ def test_an_answer_without_a_task_is_no_start() -> None:
 
 
 def test_a_task_that_has_stopped_is_not_started_again_by_its_own_token() -> None:
-    """Then the next launch is tried; it says which it is."""
+    """Then the next launch is tried; its environment has the number."""
     ecs = FakeEcs(STOPPED, STOPPED, STARTED)
     assert run(ecs) == Launched(task_arn=TASK)
     tokens = {request["clientToken"] for _, request in ecs.calls}
@@ -179,24 +179,24 @@ def test_a_task_that_has_stopped_is_not_started_again_by_its_own_token() -> None
 
 
 def test_launches_at_once_are_bounded() -> None:
-    """A job that stops at once again and again."""
+    """Every task of the job stops immediately."""
     ecs = FakeEcs(STOPPED)
-    assert run(ecs) == NotLaunched(f"10 launches of this attempt have stopped, the last is {TASK}")
+    assert run(ecs) == NotLaunched(f"10 tasks of this attempt have stopped, most recently {TASK}")
     assert ecs.count("run_task") == 10
 
 
 def test_the_same_token_with_another_wish_is_no_start() -> None:
-    """Two people with two reasons: the second is told of the first one's task."""
+    """Two people with two reasons: the second gets the name of the first one's task."""
     ecs = FakeEcs(STARTED)
     ecs.fail("run_task", "ConflictException", "the token was used", resourceIds=[TASK])
-    assert run(ecs) == NotLaunched(f"it was started already, with other settings: {TASK}")
+    assert run(ecs) == NotLaunched(f"it was already started, with other settings: {TASK}")
 
 
 @pytest.mark.parametrize(
     ("code", "status"),
     [("AccessDeniedException", 400), ("ClientException", 400), ("ClusterNotFoundException", 400)],
 )
-def test_what_run_task_refuses_is_no_start(code: str, status: int) -> None:
+def test_a_refusal_of_run_task_is_not_a_start(code: str, status: int) -> None:
     """A value: it would be refused again."""
     ecs = FakeEcs(STARTED)
     ecs.fail("run_task", code, "not so", status=status)
@@ -213,7 +213,7 @@ PASSING: dict[str, Callable[[FakeEcs], None]] = {
 
 
 @pytest.mark.parametrize("trouble", PASSING.values(), ids=PASSING)
-def test_what_may_pass_is_an_error_that_may_be_tried_again(trouble: Callable[[FakeEcs], None]) -> None:
+def test_a_temporary_failure_is_an_error_to_retry(trouble: Callable[[FakeEcs], None]) -> None:
     """The message names the call and its job."""
     ecs = FakeEcs(STARTED)
     trouble(ecs)
@@ -221,8 +221,8 @@ def test_what_may_pass_is_an_error_that_may_be_tried_again(trouble: Callable[[Fa
         run(ecs)
 
 
-def test_a_launch_for_later_is_a_schedule_that_takes_itself_away() -> None:
-    """With the job's own target, at a whole minute in UTC."""
+def test_a_launch_for_later_is_a_schedule_that_deletes_itself() -> None:
+    """It has the job's own target and a whole minute in UTC."""
     scheduler = FakeScheduler(schedule())
     assert run_later(scheduler) is True
     (made,) = ({**each} for each in scheduler.one_shots)
@@ -245,13 +245,13 @@ def test_a_launch_for_later_is_a_schedule_that_takes_itself_away() -> None:
 
 
 def test_a_launch_for_later_happens_once() -> None:
-    """Whoever asks for it second hears that it is arranged; another launch is another one."""
+    """The second request learns that it exists; another launch number is another launch."""
     scheduler = FakeScheduler()
     assert [run_later(scheduler), run_later(scheduler), run_later(scheduler, launch=2)] == [True, False, True]
     assert len(scheduler.one_shots) == 2
 
 
-def test_a_launch_that_eventbridge_refuses_is_an_error_for_good() -> None:
+def test_a_launch_that_eventbridge_refuses_is_a_permanent_error() -> None:
     """It names call, job and cause."""
     scheduler = FakeScheduler()
     scheduler.fail("create_schedule", "AccessDeniedException", "no PassRole", status=403)
@@ -260,7 +260,7 @@ def test_a_launch_that_eventbridge_refuses_is_an_error_for_good() -> None:
 
 
 def test_a_full_group_may_have_room_later() -> None:
-    """A quota is no refusal for good."""
+    """An exceeded quota is not a permanent refusal."""
     scheduler = FakeScheduler()
     scheduler.fail("create_schedule", "ServiceQuotaExceededException", status=402)
     with pytest.raises(CallUnavailableError):
@@ -268,8 +268,8 @@ def test_a_full_group_may_have_room_later() -> None:
 
 
 @pytest.mark.parametrize("operation", ["list_schedules", "get_schedule"])
-def test_schedules_that_may_not_be_read_are_an_error(operation: str) -> None:
-    """For good if refused, else for now."""
+def test_denied_schedules_are_an_error(operation: str) -> None:
+    """Permanent if refused, else temporary."""
     scheduler = FakeScheduler(schedule())
     launcher = Launcher(group=GROUP, scheduler=scheduler)
     scheduler.fail(operation, "AccessDeniedException", status=403)
@@ -301,13 +301,13 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
 
 
 def test_without_a_region_nothing_is_asked() -> None:
-    """It is an error of this side, in one sentence."""
+    """One sentence says that the client cannot be created."""
     with pytest.raises(CallRefusedError, match="You must specify a region"):
         list(Launcher(group=GROUP).jobs())
 
 
 def test_on_moto_a_job_is_found_and_launched_once_later() -> None:
-    """What botocore's own validation and moto's Scheduler say to the requests."""
+    """Botocore's validation and moto's Scheduler accept the requests."""
     with mock_aws():
         scheduler: Any = boto3.client("scheduler", "eu-west-1")
         scheduler.create_schedule_group(Name=GROUP)
@@ -337,7 +337,7 @@ def test_on_moto_a_job_is_found_and_launched_once_later() -> None:
 
 
 def test_on_moto_a_task_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Botocore takes the arguments that are made of the schedule's target."""
+    """Botocore accepts the arguments derived from the schedule's target."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     with mock_aws():
         ec2: Any = boto3.client("ec2")

@@ -1,14 +1,14 @@
-"""Starting a job's task as its schedule does: now, or once at a later minute.
+"""Start a job's task as its schedule does: now, or once at a later minute.
 
-The EventBridge schedule is the job's definition. Who starts a task besides EventBridge Scheduler reads the
-definition there, and fixes the period:
+The EventBridge schedule is the definition of the job. Everything that starts a task, other than EventBridge
+Scheduler itself, reads the definition from there and fixes the period:
 
-- people and the clock start it now: `Launcher.run`, which is RunTask;
-- recorder and watchdog start it later: `Launcher.run_later`, a one-shot schedule that takes itself away, so
-  that they need neither RunTask nor the roles of the tasks (docs/adr/0007-one-shot-launches.md).
+- People and the clock start a task now: `Launcher.run` calls RunTask.
+- The recorder and the watchdog start a task later: `Launcher.run_later` creates a one-shot schedule, which deletes
+  itself. So they need neither RunTask nor the roles of the tasks (docs/adr/0007-one-shot-launches.md).
 
-`_definition` is pure and reads what GetSchedule answers; `_names` says what a launch is called, so that doing it
-twice is doing it once; `_launcher` talks to EventBridge Scheduler and ECS through `calls`.
+`definition` is pure and interprets the answer of GetSchedule. `names` derives the name of a launch, so that the
+same launch requested twice happens once. `launcher` calls EventBridge Scheduler and ECS.
 """
 
 from cronce.aws.errors import CallRefusedError, CallUnavailableError

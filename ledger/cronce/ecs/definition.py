@@ -1,4 +1,4 @@
-"""A job as its EventBridge schedule defines it, and the task's overrides for one period of it. Pure."""
+"""A job as its EventBridge schedule defines it, and the task overrides for one period. Pure."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Overrides = dict[str, Any]
 
 _SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
 _ATTRIBUTE = "<aws.scheduler."
-"""What EventBridge Scheduler fills in, and nobody else (User Guide, "Adding context attributes")."""
+"""Only EventBridge Scheduler replaces these (User Guide, "Adding context attributes")."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobDefinition:
-    """What a job is: when it is due, what is started, and how its runs are treated.
+    """When a job is due, what starts, and the policy of its runs.
 
     Attributes:
         expression: `cron(...)`, `rate(...)` or `at(...)`.
         timezone: The IANA zone of the expression.
-        start: Before this there are no ticks.
-        end: From this on there are no ticks.
-        flexible_window: How late EventBridge Scheduler may deliver on purpose.
-        created_at: When the schedule was made.
-        modified_at: When it was last changed, in whatever way.
-        delivers_ticks: True if the task is told which tick it is for; a one-shot schedule's is not.
+        start: No ticks before this time.
+        end: No ticks at or after this time.
+        flexible_window: By how much EventBridge Scheduler may delay a delivery on purpose.
+        created_at: When the schedule was created.
+        modified_at: When any part of the schedule last changed.
+        delivers_ticks: True if the input passes the scheduled time to the task; a one-shot schedule does not.
         target: What the schedule starts (Scheduler API Reference, Target).
     """
 
@@ -56,27 +56,27 @@ class JobDefinition:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The ticks.
+        """The parsed expression.
 
         Raises:
-            ScheduleInvalidError: The expression is none that this version reads, or the zone cannot be had.
+            ScheduleInvalidError: This version cannot parse the expression, or has no data for the zone.
         """
         return parse(self.expression, timezone=self.timezone, start=self.start)
 
     @property
     def ticks_are_known(self) -> bool:
-        """False for a rate without a start: it counts from a moment that only EventBridge Scheduler knows."""
+        """False for a rate without a start: only EventBridge Scheduler knows the moment it counts from."""
         return self.start is not None or not self.expression.startswith(Kind.RATE)
 
 
 def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
-    """The job that a schedule defines, or None if it is no job of cronce.
+    """The job that a schedule defines, or None if the schedule is not a job of cronce.
 
     Args:
-        schedule: What GetSchedule answers.
+        schedule: The answer of GetSchedule.
 
     Raises:
-        InputInvalidError: It is a job, but its name or policy cannot be used; a newer cronce may have made it.
+        InputInvalidError: It is a job, but its name or policy is invalid; a newer cronce may have created it.
     """
     target = schedule.get("Target", {})
     override = _job_override(_task_override(target))
@@ -111,21 +111,21 @@ def launch_overrides(
     launch: int = 1,
     environment: Mapping[str, str] | None = None,
 ) -> Overrides:
-    """The schedule's own overrides of the task, with the period fixed and nothing left for EventBridge to fill in.
+    """The schedule's own task overrides, with a fixed period and without context attributes.
 
     Args:
         definition: The job.
-        period: Which period the task is for.
+        period: The period of the task.
         scheduled_at: The nominal time of that period, if it has one.
-        trigger: Who asks.
-        launch: Which launch of the same attempt this is.
-        environment: More variables for the job's container.
+        trigger: Who starts the task.
+        launch: Number of this launch within the attempt.
+        environment: Additional variables for the job's container.
     """
     text: str = definition.target["Input"]
     nominal = None if scheduled_at is None else period_of(scheduled_at)
     override: Overrides = json.loads(text.replace(_SCHEDULED_TIME, nominal or _SCHEDULED_TIME))
     job_container = _job_override(override)
-    assert job_container is not None  # noqa: S101  # or it would be no definition
+    assert job_container is not None  # noqa: S101  # `definition_of` found one
     for container in override["containerOverrides"]:
         environ = {name: value for name, value in _environ(container).items() if _ATTRIBUTE not in value}
         if container is job_container:
@@ -147,7 +147,7 @@ def _task_override(target: Mapping[str, Any]) -> Overrides:
 
 
 def _job_override(override: Overrides) -> Overrides | None:
-    """The part about the container that does the job: the one that is told the job's name."""
+    """The override of the job's container: the one whose environment has the job's name."""
     containers = override.get("containerOverrides")
     for container in containers if isinstance(containers, list) else ():
         if isinstance(container, dict) and JOB in _environ(container):

@@ -1,4 +1,4 @@
-"""`Launcher`: finds the jobs of a schedule group, and starts their tasks."""
+"""`Launcher` finds the jobs of a schedule group and starts their tasks."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from cronce.vocabulary.states import Trigger
 from cronce.vocabulary.values import value_class
 
 MOST_LAUNCHES_AT_ONCE = 10
-"""How many earlier launches of an attempt, each stopped by now, `run` steps over."""
+"""How many launches of one attempt `run` tries. It skips launches whose task has already stopped."""
 
 _TASK_CLUSTER = re.compile(r"arn:[^:]+:ecs:[^:]+:[0-9]*:task/(?P<cluster>[^/]+)/")
 
 
 @value_class(kw_only=True)
 class Launched:
-    """A task was started, or had been by the same launch before."""
+    """The task of this launch was started, by this call or by an earlier one."""
 
     task_arn: str
 
 
 @value_class
 class NotLaunched:
-    """ECS did not start a task, and would not if asked again at once; `reason` is what it said."""
+    """ECS did not start a task, and the same call would fail again; `reason` is the answer of ECS."""
 
     reason: str
 
@@ -52,14 +52,14 @@ class Launcher:
         scheduler: Any = None,  # noqa: ANN401  # a boto client, made at run time
         ecs: Any = None,  # noqa: ANN401
     ) -> None:
-        """Nothing is called yet.
+        """Create a launcher; the first request happens later.
 
         Args:
             group: The schedule group.
-            region: Where; None for the environment's.
-            endpoint: Another endpoint than AWS's.
-            scheduler: A botocore or boto3 client to use.
-            ecs: As `scheduler`.
+            region: AWS Region; None for the one in the environment.
+            endpoint: URL to use instead of the AWS endpoints.
+            scheduler: A botocore or boto3 client for EventBridge Scheduler.
+            ecs: A botocore or boto3 client for ECS.
         """
         self.group = group
         self._scheduler = Service("scheduler", region=region, endpoint=endpoint, client=scheduler)
@@ -67,14 +67,14 @@ class Launcher:
         self._read: dict[str, tuple[datetime, JobDefinition | None]] = {}
 
     def jobs(self) -> Iterator[JobDefinition]:
-        """Every job of the group, in the order of the schedules' names.
+        """Every job of the group, ordered by the name of its schedule.
 
-        A schedule that was not changed since this launcher read it is not read again: a later
-        look costs one request for a hundred jobs. A job that cannot be read is reported and left out.
+        The launcher caches schedules until they change, so a repeated call costs one request per
+        hundred jobs. A job whose definition is invalid is reported and left out.
 
         Raises:
             CallUnavailableError: A call had no answer.
-            CallRefusedError: The group does not exist, or may not be read.
+            CallRefusedError: The group does not exist, or access is denied.
         """
         for schedule in self._schedules():
             if definition := self._definition(schedule):
@@ -86,7 +86,7 @@ class Launcher:
         Raises:
             JobUnknownError: No schedule of the group is for this job.
             CallUnavailableError: A call had no answer.
-            CallRefusedError: The group does not exist, or may not be read.
+            CallRefusedError: The group does not exist, or access is denied.
         """
         for schedule in self._schedules(NamePrefix=schedule_name_stem(job)):
             definition = self._definition(schedule)
@@ -100,11 +100,11 @@ class Launcher:
         raise JobUnknownError(job, self.group, get_close_matches(job, jobs, n=3))
 
     def defined_by(self, schedule_name: str) -> JobDefinition | None:
-        """The job that the schedule of this name defines; None if there is none, or it is no job of cronce.
+        """The job that this schedule defines; None if there is no such schedule, or it is not a job of cronce.
 
         Raises:
             CallUnavailableError: The call had no answer.
-            CallRefusedError: The group may not be read.
+            CallRefusedError: Access to the group is denied.
         """
         return self._definition({"Name": schedule_name})
 
@@ -121,21 +121,21 @@ class Launcher:
     ) -> Launched | NotLaunched:
         """Start a task for the period now, as the schedule would.
 
-        The same launch (job, period, attempt, launch) is one task for a day, however often it is
-        asked for. If that task has stopped already, the next launch is tried.
+        Calls with the same job, period, attempt and launch start one task within a day. If that
+        task has already stopped, the next launch number is tried.
 
         Args:
             definition: The job.
-            period: Which period the task is for.
+            period: The period of the task.
             scheduled_at: Its nominal time, if it has one.
-            trigger: Who asks.
+            trigger: Who starts the task.
             attempt: The number that the attempt will have.
-            launch: Which launch of that attempt this is.
-            environment: More variables for the job's container.
+            launch: Number of this launch within the attempt.
+            environment: Additional variables for the job's container.
 
         Raises:
             CallUnavailableError: ECS did not answer, or is busy.
-            CallRefusedError: This side cannot even ask.
+            CallRefusedError: The call cannot be made: no Region, no credentials, invalid arguments.
         """
         target = definition.target
         parameters = _as_run_task(target["EcsParameters"])
@@ -156,18 +156,16 @@ class Launcher:
                 )
             except CallRefusedError as no:
                 if no.code == "ConflictException":
-                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.cause
-                    return NotLaunched(f"it was started already, with other settings: {tasks}")
-                if not no.code:
-                    raise
-                return NotLaunched(no.cause)
+                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.message
+                    return NotLaunched(f"it was already started, with other settings: {tasks}")
+                return NotLaunched(str(no))
             if answer.get("failures") or not answer.get("tasks"):
                 return NotLaunched(_failures(answer))
             task = answer["tasks"][0]
             if "STOPPED" not in (task.get("lastStatus"), task.get("desiredStatus")):
                 return Launched(task_arn=task["taskArn"])
             stopped = task["taskArn"]
-        return NotLaunched(f"{MOST_LAUNCHES_AT_ONCE} launches of this attempt have stopped, the last is {stopped}")
+        return NotLaunched(f"{MOST_LAUNCHES_AT_ONCE} tasks of this attempt have stopped, most recently {stopped}")
 
     def run_later(
         self,
@@ -180,23 +178,23 @@ class Launcher:
         launch: int,
         not_before: datetime,
     ) -> bool:
-        """Let EventBridge Scheduler start a task for the period, once, in the first whole minute from `not_before` on.
+        """Have EventBridge Scheduler start one task for the period, at the first whole minute not before `not_before`.
 
         Args:
             definition: The job.
-            period: Which period the task is for.
+            period: The period of the task.
             scheduled_at: Its nominal time, if it has one.
-            trigger: Who asks.
+            trigger: Who starts the task.
             attempt: The number that the attempt will have.
-            launch: Which launch of that attempt this is.
-            not_before: Aware, and some seconds ahead.
+            launch: Number of this launch within the attempt.
+            not_before: Aware, and a few seconds in the future.
 
         Returns:
-            True if this call arranged it, False if the same launch was arranged already.
+            True if this call created the one-shot schedule, False if it already exists.
 
         Raises:
             CallUnavailableError: EventBridge Scheduler did not answer, or is busy.
-            CallRefusedError: It refuses the schedule.
+            CallRefusedError: EventBridge Scheduler rejects the schedule.
         """
         overrides = launch_overrides(definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=launch)
         try:
@@ -220,7 +218,7 @@ class Launcher:
         return True
 
     def stop_reason(self, task_arn: str) -> str | None:
-        """Why the task has stopped; None while it lives, and where that cannot be known.
+        """Why the task stopped; None while it runs, and if ECS does not say.
 
         Raises:
             CallUnavailableError: ECS did not answer, or is busy.
@@ -237,7 +235,7 @@ class Launcher:
         return None
 
     def _schedules(self, **filters: str) -> Iterator[Mapping[str, Any]]:
-        """The group's schedules without the one-shots, as ListSchedules tells of them."""
+        """The summaries of ListSchedules for the group, without one-shot schedules."""
         request: dict[str, Any] = {"GroupName": self.group, "MaxResults": 100, **filters}
         while True:
             page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
@@ -266,7 +264,7 @@ class Launcher:
 
 
 def _failures(answer: Mapping[str, Any]) -> str:
-    """What a RunTask that answered 200 without a task says (ECS API Reference, "API failure reasons")."""
+    """The failures in a RunTask answer that has status 200 but no task (ECS API Reference, "API failure reasons")."""
     told = [
         ": ".join(str(failure[key]) for key in ("reason", "detail", "arn") if failure.get(key))
         for failure in answer.get("failures", ())
@@ -284,7 +282,7 @@ def _stop_reason(task: Mapping[str, Any]) -> str:
 
 
 def _as_run_task(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A schedule's EcsParameters as arguments of RunTask: two have other names, all another case."""
+    """EcsParameters of a schedule as arguments of RunTask, which uses lower camel case and other names for two."""
     names = {"TaskDefinitionArn": "taskDefinition", "TaskCount": "count"}
     return {names.get(name, _lower_first(name)): _lower_keys(value) for name, value in parameters.items()}
 

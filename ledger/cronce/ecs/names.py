@@ -1,4 +1,4 @@
-"""What a launch is called: the same for everybody who wants the same, so that it happens once."""
+"""Names of launches. The same launch always has the same name, so that it happens only once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def one_shot_name(job: str, period: str, *, attempt: int, launch: int) -> str:
-    """The name of the one-shot schedule of this launch."""
+    """The name of the one-shot schedule for this launch: `once-` and 16 hexadecimal digits."""
     return f"once-{_digest(job, period, attempt, launch)[:16]}"
 
 
@@ -24,22 +24,22 @@ def is_one_shot(schedule_name: str) -> bool:
 
 
 def client_token(job: str, period: str, *, attempt: int, launch: int) -> str:
-    """RunTask's `clientToken`: for a day, one token is one task."""
+    """The `clientToken` of RunTask; ECS starts one task per token within a day."""
     return _digest(job, period, attempt, *([launch] if launch > 1 else []))[:32]
 
 
 def at_expression(not_before: datetime) -> str:
-    """`at(...)` in UTC at the first whole minute not before that moment: EventBridge Scheduler knows no less."""
+    """`at(...)` in UTC, at the first whole minute not before `not_before`: the resolution of EventBridge Scheduler."""
     at = not_before.astimezone(UTC)
     whole = at.replace(second=0, microsecond=0)
     return f"at({whole if whole == at else whole + _MINUTE:%Y-%m-%dT%H:%M:%S})"
 
 
 def schedule_group_of(ledger: str) -> str:
-    """The schedule group that goes with the ledger of this URL.
+    """The name of the schedule group that belongs to the ledger with this URL.
 
     Raises:
-        InputInvalidError: The ledger is no DynamoDB table; no schedules go with it.
+        InputInvalidError: The ledger is not a DynamoDB table, so it has no schedule group.
     """
     table = ledger_name(ledger)
     if not ledger.startswith("dynamodb://") or not table:

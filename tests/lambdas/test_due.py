@@ -1,36 +1,19 @@
-"""Which ticks were due, what became of them, and which are caught up: tables of times."""
+"""Which ticks a look judges, and what the row of a tick says: tables of times."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from cronce import CatchUp, Policy, Reason, Status, Trigger
+from cronce import Reason, Status, Trigger
 from cronce.ecs import JobDefinition, definition_of
 from cronce.protocol.records import RunRecord
 from cronce.schedule import ScheduleInvalidError
-from cronce_lambdas.missed import (
-    MOST_TICKS,
-    Due,
-    Memory,
-    Pending,
-    Step,
-    Timing,
-    Verdict,
-    catch_up_step,
-    due,
-    first_done,
-    from_value,
-    names_its_own_periods,
-    to_catch_up,
-    to_value,
-    verdict,
-    with_backlog,
-)
+from cronce_lambdas.due import Due, Verdict, due, names_its_own_periods, verdict
+from cronce_lambdas.memory import MOST_TICKS, Memory, Pending, Timing
 from tests.support.builders import run
 from tests.support.cloud import T0, schedule
 
@@ -40,7 +23,7 @@ SECOND = timedelta(seconds=1)
 
 
 def job(**changes: Any) -> JobDefinition:  # noqa: ANN401
-    """An hourly job that was made at T0."""
+    """An hourly job that was created at T0."""
     made: dict[str, Any] = {"ScheduleExpression": "cron(0 * * * ? *)", "CreationDate": T0, "LastModificationDate": T0}
     found = definition_of(schedule(**made | changes))
     assert found is not None
@@ -61,7 +44,7 @@ class TestDue:
     """Ticks of a schedule that does not change."""
 
     def test_a_new_job_does_not_miss_its_past(self) -> None:
-        """06:00 was before it was made, a moment before too; 07:00 is its first tick."""
+        """06:00 was before its creation; 07:00 is its first tick."""
         assert judge(None, T0 + LATE).ticks == ()
         assert judge(None, T0 + HOUR + LATE, CreationDate=T0 + SECOND, LastModificationDate=T0 + SECOND).ticks == (
             T0 + HOUR,
@@ -93,7 +76,7 @@ class TestDue:
         assert judge(first, T0 + 2 * MINUTE).memory == first
 
     def test_a_long_sleep_is_bounded(self) -> None:
-        """The newest are judged, the others are counted, and it goes on (K4)."""
+        """The newest are judged, the others are counted, and the watchdog continues."""
         late = T0 + 36 * HOUR
         todo = judge(None, late + LATE, ScheduleExpression="cron(* * * * ? *)")
         assert (len(todo.ticks), todo.ticks[-1], todo.left_out) == (MOST_TICKS, late, 36 * 60 - MOST_TICKS)
@@ -106,17 +89,17 @@ class TestDue:
         assert (len(todo.ticks), todo.left_out) == (MOST_TICKS, 10_000)
 
     def test_nothing_is_judged_whose_row_may_be_gone(self) -> None:
-        """Rows are kept for 400 days."""
+        """Rows expire after 400 days."""
         todo = judge(None, T0 + 5 * 365 * DAY, ScheduleExpression="cron(0 6 29 11 ? *)")
         assert len(todo.ticks) == 1
 
     def test_a_schedule_has_no_ticks_before_its_start_nor_from_its_end_on(self) -> None:
-        """As EventBridge has it: "on or after" the start; at the end it may be over."""
+        """The start is inclusive ("on or after"), the end is exclusive."""
         todo = judge(None, T0 + 6 * HOUR, StartDate=T0 + 2 * HOUR, EndDate=T0 + 4 * HOUR)
         assert todo.ticks == (T0 + 2 * HOUR, T0 + 3 * HOUR)
 
     def test_a_schedule_for_one_moment_has_one_tick(self) -> None:
-        """It stays enabled for ever after."""
+        """The schedule stays enabled afterwards."""
         once: dict[str, Any] = {"ScheduleExpression": "at(2026-11-29T07:30:00)"}
         todo = judge(None, T0 + 2 * HOUR, **once)
         assert todo.ticks == (T0 + 90 * MINUTE,)
@@ -189,7 +172,7 @@ class TestChanges:
         assert todo.ticks == (T0 + 6 * HOUR,)
 
     def test_a_job_that_was_disabled_and_enabled_unseen_does_not_miss_what_was_between(self) -> None:
-        """All that is left to see is that somebody changed something."""
+        """The only trace is the time of the last change."""
         todo = self.judge(T0 + 6 * HOUR + LATE, LastModificationDate=T0 + 5 * HOUR + MINUTE)
         assert todo.ticks == (T0 + 6 * HOUR,)
 
@@ -203,7 +186,7 @@ class TestChanges:
 
     @pytest.mark.parametrize("change", [{"State": "DISABLED"}, {"ScheduleExpression": "cron(0 6 * * ? *)"}, {}])
     def test_a_tick_that_was_due_before_the_last_look_is_judged_whatever_followed(self, change: dict[str, Any]) -> None:
-        """10:00 was due, the look of 10:02 saw it so, the change of 10:03 is too late."""
+        """10:00 was due, the look of 10:02 saw that, and the change came at 10:03."""
         ten = T0 + 4 * HOUR
         memory = remembered(ten - MINUTE)
         changed = {"LastModificationDate": ten + 3 * MINUTE} | change
@@ -231,7 +214,7 @@ class TestChanges:
         assert todo.memory.pending == ()
 
     def test_a_change_that_the_last_look_did_not_see_leaves_nothing_sure(self) -> None:
-        """It failed for this job, or read an old answer."""
+        """It failed for this job, or read stale data."""
         ten = T0 + 4 * HOUR
         memory = remembered(ten - MINUTE)
         changed = {"LastModificationDate": ten + MINUTE, "State": "DISABLED"}
@@ -245,7 +228,7 @@ class TestChanges:
         assert todo.ticks == (T0 + 6 * HOUR,)
 
     def test_an_older_answer_changes_nothing(self) -> None:
-        """EventBridge's replicas are not equally fresh."""
+        """A replica of EventBridge may answer with stale data."""
         memory = remembered(self.LOOKED, LastModificationDate=T0 + MINUTE)
         assert judge(memory, self.LOOKED + MINUTE, State="DISABLED", LastModificationDate=T0).memory == memory
 
@@ -284,7 +267,7 @@ def missed(reason: str = Reason.NEVER_DELIVERED, **changes: Any) -> RunRecord:  
     ],
 )
 def test_a_tick_is_missed_only_without_a_row(row: RunRecord | None, expected: Verdict) -> None:
-    """A task that was started and failed is another thing."""
+    """A task that started and failed is not a missed tick."""
     assert verdict(row) is expected
 
 
@@ -299,182 +282,5 @@ def test_a_tick_is_missed_only_without_a_row(row: RunRecord | None, expected: Ve
     ],
 )
 def test_a_job_that_names_its_own_periods_is_known_by_its_runs(row: RunRecord, expected: bool) -> None:  # noqa: FBT001
-    """`cronce exec --period $(...)`: the tick's own row never comes."""
+    """`cronce exec --period $(...)`: the tick itself never gets a row."""
     assert names_its_own_periods([row], T0) is expected
-
-
-TICKS = (T0, T0 + HOUR, T0 + 2 * HOUR)
-
-
-@pytest.mark.parametrize(
-    ("policy", "newest", "chosen"),
-    [
-        (Policy(), None, ()),
-        (Policy(catch_up=CatchUp.ALL), T0 + DAY, TICKS),
-        (Policy(catch_up=CatchUp.ALL, suspend=True), None, ()),
-        (Policy(catch_up=CatchUp.LATEST), None, TICKS[2:]),
-        (Policy(catch_up=CatchUp.LATEST), T0 + HOUR, TICKS[2:]),
-        (Policy(catch_up=CatchUp.LATEST), T0 + 3 * HOUR, ()),
-    ],
-)
-def test_the_policy_says_what_is_caught_up(
-    policy: Policy, newest: datetime | None, chosen: tuple[datetime, ...]
-) -> None:
-    """The latest is not caught up where a newer tick has been delivered."""
-    assert to_catch_up(policy, TICKS, newest=newest) == chosen
-    assert to_catch_up(policy, (), newest=newest) == ()
-
-
-ALL = Policy(catch_up=CatchUp.ALL)
-
-STEPS = {
-    "missed": (missed(), {}, Step.LAUNCH),
-    "could not be started": (missed("launch_failed: X"), {}, Step.LAUNCH),
-    "another run is at work": (missed(), {"busy": True}, Step.WAIT),
-    "its task is on its way": (missed(), {"launched": T0 + HOUR}, Step.WAIT),
-    "its task may still come": (
-        missed(),
-        {"launched": T0 + HOUR, "at": T0 + HOUR + 15 * MINUTE - SECOND},
-        Step.WAIT,
-    ),
-    "its task does not come": (missed(), {"launched": T0 + HOUR, "at": T0 + HOUR + 15 * MINUTE}, Step.DROP),
-    "it runs": (run(), {}, Step.WAIT),
-    "it is done": (run(status=Status.SUCCEEDED), {}, Step.DROP),
-    "it was skipped": (run(status=Status.SKIPPED, reason=Reason.OVERLAP), {}, Step.DROP),
-    "it failed for good": (run(status=Status.FAILED, reason=Reason.EXIT_CODE, failures=1), {}, Step.DROP),
-    "it is retried": (run(status=Status.FAILED, reason=Reason.TASK_STOPPED, finished_at=T0 + HOUR), {}, Step.WAIT),
-    "its retry does not come": (
-        run(status=Status.FAILED, reason=Reason.TASK_STOPPED, finished_at=T0 + HOUR),
-        {"at": T0 + HOUR + 30 * MINUTE},
-        Step.DROP,
-    ),
-    "its row is gone": (None, {}, Step.DROP),
-    "the schedule is disabled": (missed(), {"enabled": False}, Step.DROP),
-    "the job is suspended": (missed(), {"policy": Policy(catch_up=CatchUp.ALL, suspend=True)}, Step.DROP),
-    "nothing is caught up any more": (missed(), {"policy": Policy()}, Step.DROP),
-    "a day late": (missed(), {"at": T0 + DAY}, Step.LAUNCH),
-    "more than a day late": (missed(), {"at": T0 + DAY + SECOND}, Step.DROP),
-    "at its starting deadline": (
-        missed(),
-        {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR)},
-        Step.LAUNCH,
-    ),
-    "after its starting deadline": (
-        missed(),
-        {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR), "at": T0 + HOUR + SECOND},
-        Step.DROP,
-    ),
-    "later, with a longer deadline": (
-        missed(),
-        {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=2 * DAY), "at": T0 + DAY + HOUR},
-        Step.LAUNCH,
-    ),
-}
-
-
-class TestBacklog:
-    """Ticks that are to be caught up, one after the other."""
-
-    MEMORY = remembered(T0 + MINUTE)
-
-    def test_it_is_sorted_and_has_each_tick_once(self) -> None:
-        """A look that was cut short finds them again; what was arranged stays arranged."""
-        memory = replace(self.MEMORY, backlog=TICKS[:2], launched_at=T0)
-        again = with_backlog(memory, ALL, TICKS[1:])
-        assert (again.backlog, again.launched_at) == (TICKS, T0)
-
-    def test_an_older_tick_goes_first(self) -> None:
-        """Then it is still to be arranged."""
-        memory = with_backlog(replace(self.MEMORY, backlog=TICKS[1:], launched_at=T0), ALL, TICKS[:1])
-        assert (memory.backlog, memory.launched_at) == (TICKS, None)
-
-    def test_of_the_latest_there_is_one(self) -> None:
-        """The newer replaces the older."""
-        memory = replace(self.MEMORY, backlog=TICKS[:1], launched_at=T0)
-        newer = with_backlog(memory, Policy(catch_up=CatchUp.LATEST), TICKS[2:])
-        assert (newer.backlog, newer.launched_at) == (TICKS[2:], None)
-
-    def test_it_is_bounded(self) -> None:
-        """The oldest are dropped."""
-        ticks = tuple(T0 + n * MINUTE for n in range(MOST_TICKS + 5))
-        assert with_backlog(self.MEMORY, ALL, ticks).backlog == ticks[5:]
-
-    def test_without_more_it_stays(self) -> None:
-        """The memory is the same object's equal."""
-        assert with_backlog(self.MEMORY, ALL, ()) == self.MEMORY
-
-    def test_the_next_one_is_still_to_be_arranged(self) -> None:
-        """Its launch is another one."""
-        memory = first_done(replace(self.MEMORY, backlog=TICKS, launched_at=T0))
-        assert (memory.backlog, memory.launched_at) == (TICKS[1:], None)
-
-    @pytest.mark.parametrize(("row", "given", "step"), STEPS.values(), ids=STEPS)
-    def test_what_is_done_about_the_first(self, row: RunRecord | None, given: dict[str, Any], step: Step) -> None:
-        """At 07:00, of the tick of 06:00, if nothing else is said."""
-        memory = replace(self.MEMORY, backlog=TICKS, launched_at=given.get("launched"))
-        done = catch_up_step(
-            memory,
-            row,
-            policy=given.get("policy", ALL),
-            enabled=given.get("enabled", True),
-            busy=given.get("busy", False),
-            now=given.get("at", T0 + HOUR),
-        )
-        assert done is step
-
-
-FULL = Memory(
-    timing=Timing(
-        expression="cron(0 6 * * ? *)",
-        timezone="Europe/Berlin",
-        start=T0 - DAY,
-        end=T0 + DAY,
-        enabled=True,
-        window=15 * MINUTE,
-    ),
-    target="0123456789ab",
-    modified_at=T0 + timedelta(microseconds=123456),
-    since=T0,
-    pending=(Pending(T0, T0 + 15 * MINUTE),),
-    backlog=TICKS,
-    launched_at=T0 + SECOND / 3,
-)
-
-
-@pytest.mark.parametrize("memory", [FULL, remembered(T0 + HOUR), remembered(T0, State="DISABLED")])
-def test_a_memory_survives_being_written_down(memory: Memory) -> None:
-    """As a checkpoint, which is JSON."""
-    assert from_value(json.loads(json.dumps(to_value(memory)))) == memory
-
-
-def test_a_full_memory_fits_into_a_checkpoint() -> None:
-    """32 KB are allowed."""
-    ticks = tuple(T0 + n * MINUTE for n in range(MOST_TICKS))
-    memory = replace(FULL, pending=tuple(Pending(tick, tick + DAY) for tick in ticks) * 3, backlog=ticks)
-    assert len(json.dumps(to_value(memory))) < 20_000
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        "text",
-        7,
-        [],
-        {},
-        to_value(FULL) | {"since": "soon"},
-        to_value(FULL) | {"since": None},
-        to_value(FULL) | {"pending": [["2026"]]},
-        to_value(FULL) | {"backlog": ["06:00"]},
-        to_value(FULL) | {"window": None},
-        to_value(FULL) | {"start": 7},
-    ],
-)
-def test_what_is_no_memory_is_none(value: object) -> None:
-    """The job is then seen for the first time."""
-    assert from_value(value) is None
-
-
-def test_times_without_a_zone_are_no_memory() -> None:
-    """They could not be compared."""
-    assert from_value(to_value(FULL) | {"since": "2026-11-29T06:00:00"}) is None

@@ -1,0 +1,158 @@
+"""What the watchdog remembers about a job between two looks, as a value and as JSON. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from cronce import InputInvalidError
+from cronce.ecs import JobDefinition
+from cronce.schedule import parse
+from cronce.vocabulary.names import parse_scheduled_time, period_of
+
+MOST_TICKS = 100
+"""How many ticks of a job one look judges: the newest. Older ticks are only counted."""
+
+_MOST_COUNTED = 10_000
+_INSTANT = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """When a job is due.
+
+    Attributes:
+        window: By how much EventBridge Scheduler may delay a delivery on purpose.
+    """
+
+    expression: str
+    timezone: str
+    start: datetime | None
+    end: datetime | None
+    enabled: bool
+    window: timedelta = timedelta(0)
+
+    @classmethod
+    def of(cls, job: JobDefinition) -> Timing:
+        """The timing in the job's definition."""
+        return cls(
+            expression=job.expression,
+            timezone=job.timezone,
+            start=job.start,
+            end=job.end,
+            enabled=job.enabled,
+            window=job.flexible_window,
+        )
+
+    def ticks(self, after: datetime, until: datetime) -> tuple[tuple[datetime, ...], int]:
+        """The newest ticks in (`after`, `until`], oldest first, and the number of older ticks left out.
+
+        Raises:
+            ScheduleInvalidError: The expression cannot be parsed, or the zone has no data.
+        """
+        if not self.enabled:
+            return (), 0
+        if self.end is not None:
+            until = min(until, self.end - _INSTANT)  # a schedule has no tick at its EndDate
+        schedule = parse(self.expression, timezone=self.timezone, start=self.start)
+        newest: list[datetime] = []
+        tick = schedule.previous(until + _INSTANT)
+        while tick is not None and tick > after and len(newest) < MOST_TICKS:
+            newest.append(tick)
+            tick = schedule.previous(tick)
+        left_out = 0
+        if tick is not None and tick > after:
+            left_out = sum(1 for _ in islice(schedule.between(after + _INSTANT, newest[-1]), _MOST_COUNTED))
+        return tuple(reversed(newest)), left_out
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pending:
+    """A tick that is not judged yet, and the end of the window in which it may be delivered."""
+
+    tick: datetime
+    window_ends_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What the watchdog remembers about a job between two looks.
+
+    Attributes:
+        timing: When the job was due at the last look.
+        target: A fingerprint of what the schedule started at the last look.
+        modified_at: The last change of the schedule that was seen.
+        since: Every tick up to this time is judged, or is in `pending`.
+        pending: Ticks of an earlier timing that are not judged yet.
+        backlog: Missed ticks to catch up, oldest first.
+        launched_at: When the first tick of `backlog` was launched; None if it was not launched yet.
+    """
+
+    timing: Timing
+    target: str
+    modified_at: datetime
+    since: datetime
+    pending: tuple[Pending, ...] = ()
+    backlog: tuple[datetime, ...] = ()
+    launched_at: datetime | None = None
+
+
+def to_value(memory: Memory) -> dict[str, Any]:
+    """The memory as a checkpoint."""
+    timing = memory.timing
+    times = {"modified_at": memory.modified_at, "since": memory.since, "launched_at": memory.launched_at}
+    times |= {"start": timing.start, "end": timing.end}
+    return {
+        "expression": timing.expression,
+        "timezone": timing.timezone,
+        "enabled": timing.enabled,
+        "window": timing.window // timedelta(minutes=1),
+        "target": memory.target,
+        **{name: at.isoformat() for name, at in times.items() if at is not None},
+        "pending": [[period_of(each.tick), period_of(each.window_ends_at)] for each in memory.pending],
+        "backlog": [period_of(tick) for tick in memory.backlog],
+    }
+
+
+def from_value(value: object) -> Memory | None:
+    """The memory in a checkpoint; None if the checkpoint is invalid."""
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        timing = Timing(
+            expression=str(value["expression"]),
+            timezone=str(value["timezone"]),
+            start=_time(value.get("start")),
+            end=_time(value.get("end")),
+            enabled=value["enabled"] is True,
+            window=timedelta(minutes=value["window"]),
+        )
+        return Memory(
+            timing=timing,
+            target=str(value["target"]),
+            modified_at=_instant(value["modified_at"]),
+            since=_instant(value["since"]),
+            pending=tuple(Pending(_tick(tick), _tick(end)) for tick, end in value["pending"]),
+            backlog=tuple(_tick(tick) for tick in value["backlog"]),
+            launched_at=_time(value.get("launched_at")),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, InputInvalidError):
+        return None
+
+
+def _tick(text: str) -> datetime:
+    return parse_scheduled_time(text, what="a tick")
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else _instant(text)
+
+
+def _instant(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(text)
+    return at
