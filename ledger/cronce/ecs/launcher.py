@@ -156,9 +156,11 @@ class Launcher:
                 )
             except CallRefusedError as no:
                 if no.code == "ConflictException":
-                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.message
+                    tasks = ", ".join(no.details.get("resourceIds") or ()) or no.cause
                     return NotLaunched(f"it was already started, with other settings: {tasks}")
-                return NotLaunched(str(no))
+                if not no.code:
+                    raise
+                return NotLaunched(no.cause)
             if answer.get("failures") or not answer.get("tasks"):
                 return NotLaunched(_failures(answer))
             task = answer["tasks"][0]
