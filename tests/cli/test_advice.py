@@ -24,16 +24,16 @@ def commands_of(advice_of: object) -> list[str]:
 @pytest.mark.parametrize(
     ("status", "reason", "begins", "commands"),
     [
-        (Status.SUCCEEDED, None, "Done.", [f"{AGAIN[:-11]} --force=WHY -- COMMAND"]),
+        (Status.SUCCEEDED, None, "Succeeded.", [f"{AGAIN[:-11]} --force=WHY -- COMMAND"]),
         (Status.FAILED, Reason.EXIT_CODE, "Failed;", [AGAIN]),
         (Status.FAILED, Reason.LEASE_LOST, "Lost:", [AGAIN, RELEASE]),
         (Status.FAILED, Reason.TASK_STOPPED, "Lost:", [AGAIN, RELEASE]),
         (Status.FAILED, Reason.RELEASED, "Released by a person.", [AGAIN]),
-        (Status.FAILED, Reason.INTERRUPTED, "Stopped from outside;", [AGAIN]),
+        (Status.FAILED, Reason.INTERRUPTED, "Interrupted from outside,", [AGAIN]),
         (Status.FAILED, "a foreign writer's own", "Failed;", [AGAIN]),
         (Status.SKIPPED, Reason.SUSPENDED, "Not run: the job was suspended.", [AGAIN]),
         (Status.SKIPPED, Reason.OVERLAP, "Not run: another run", [AGAIN]),
-        (Status.MISSED, Reason.TOO_LATE, "Not run: it was asked for after", [AGAIN]),
+        (Status.MISSED, Reason.TOO_LATE, "Not run: its start came after", [AGAIN]),
         (Status.MISSED, Reason.NEVER_DELIVERED, "Not run: its tick was never delivered", [AGAIN]),
         (Status.MISSED, "launch_failed: no capacity", "Not run: nothing started it", [AGAIN]),
         (Status.FAILED, Reason.LAUNCH_FAILED, "Not run: its task stopped before", [AGAIN]),
@@ -59,9 +59,9 @@ def test_a_row_without_a_lease_is_held_for_a_person() -> None:
 @pytest.mark.parametrize(
     ("at", "begins"),
     [
-        (T0 + LEASE, "At work"),
-        (T0 + LEASE + TICK, "Silent"),
-        (LEASE_IS_OVER_AT, "Silent"),
+        (T0 + LEASE, "Running"),
+        (T0 + LEASE + TICK, "Its lease has expired"),
+        (LEASE_IS_OVER_AT, "Its lease has expired"),
         (LEASE_IS_OVER_AT + TICK, "Lost"),
     ],
 )

@@ -52,7 +52,7 @@ def test_without_yes_nothing_is_started(ledger_file: LedgerFile, fleet: Fleet, c
     assert rows_of(said) == [
         [PERIODS[0], "done", "-"],
         [PERIODS[1], "missing", "start it"],
-        [PERIODS[2], "running", "wait for its end"],
+        [PERIODS[2], "running", "wait until it ends"],
         [PERIODS[3], "failed", "start it"],
     ]
     assert "4 ticks: 1 missing, 1 done, 1 running, 1 failed" in said.out
@@ -80,7 +80,7 @@ def test_with_yes_each_is_run_after_the_other(fleet: Fleet, cronce: Callable[...
         assert (each.status, each.trigger, each.actor) == (Status.SUCCEEDED, Trigger.BACKFILL, "ann")
         assert each.note == "new customer"
     assert said.out.count("started: attempt 1") == said.out.count("SUCCEEDED") == 4
-    assert said.out.splitlines()[-1] == "Everything is done."
+    assert said.out.splitlines()[-1] == "All runs have succeeded."
 
 
 def test_the_same_command_again_skips_what_is_done(fleet: Fleet, cronce: Callable[..., Said]) -> None:
@@ -149,7 +149,7 @@ def test_a_run_that_is_at_work_is_awaited(fleet: Fleet, cronce: Callable[..., Sa
     fleet.before_step = finish
     said = cronce("backfill", JOB, *SPAN, "--yes")
     assert said.code == 0
-    assert said.out.count("waits: another run of the job is at work: 2026-11-01T05:00:00Z") == 1
+    assert said.out.count("waits: another run of the job is active: 2026-11-01T05:00:00Z") == 1
     assert {each.status for each in fleet.ledger.runs(JOB)} == {Status.SUCCEEDED}
 
 
@@ -174,7 +174,7 @@ def test_a_tick_of_the_schedule_that_was_skipped_meanwhile_is_told(fleet: Fleet,
     fleet.before_step = tick
     said = cronce("backfill", JOB, *SPAN, "--yes")
     assert said.code == 0
-    assert f"2026-11-29T05:00:00Z  came while {PERIODS[0]} was at work, and was skipped." in said.out
+    assert f"2026-11-29T05:00:00Z  was skipped because {PERIODS[0]} was active when it was due." in said.out
     assert said.out.splitlines()[-1] == f"  cronce rerun {JOB} 2026-11-29T05:00:00Z"
 
 
@@ -301,12 +301,12 @@ def test_ctrl_c_leaves_everything_so_that_the_same_command_goes_on(host: Host) -
     backfill.send(signal.SIGINT)
     assert backfill.wait() == 130
     said = backfill.out.decode()
-    assert f"{PERIODS[1]}  goes on by itself: attempt 1, task " in said
-    assert "1 succeeded, 1 at work, 2 not started." in said
+    assert f"{PERIODS[1]}  continues: attempt 1, task " in said
+    assert "1 succeeded, 1 still running, 2 not started." in said
     assert said.splitlines()[-1] == f"  cronce backfill --from={DAYS[0]} --to={DAYS[-1]} --yes {JOB}"
     assert "Traceback" not in backfill.err
     again = start(host, "backfill", JOB, *SPAN, "--yes")
-    until(lambda: f"{PERIODS[1]}  at work already".encode() in again.out, "that it was found at work")
+    until(lambda: f"{PERIODS[1]}  already running".encode() in again.out, "that it was found at work")
     let_go(host, *PERIODS)
     assert again.wait() == 0, again.err
     assert (host.folder / "work.log").read_text().split() == PERIODS

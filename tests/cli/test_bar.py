@@ -33,7 +33,7 @@ def test_on_a_terminal_it_counts_below_the_lines(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     shown = shown_on(Terminal())
-    assert "2/4 settled, 1 failed, 1 at work" in shown
+    assert "2/4 settled, 1 failed, 1 running" in shown
     assert "2026-11-29T05:00:00Z  started\n" in shown
     assert all(len(line) <= 80 for line in shown.replace("\r", "\n").splitlines())
 

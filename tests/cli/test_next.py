@@ -91,9 +91,9 @@ def test_a_schedule_that_is_over_says_so(cronce: Callable[..., Said]) -> None:
     """It is an answer, not an error."""
     over = ("next", "at(2026-01-01T06:00:00)")
     assert ticks_of(cronce(*over, "--json")) == []
-    assert "Never again." in cronce(*over).out
+    assert "No further ticks." in cronce(*over).out
     last = cronce("next", "cron(0 6 1,2 1 ? 2026)", "--from", "2026-01-01")
-    assert last.out.splitlines()[-1] == "After that, never again."
+    assert last.out.splitlines()[-1] == "No ticks after that."
 
 
 @pytest.mark.parametrize(

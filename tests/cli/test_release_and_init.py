@@ -98,7 +98,7 @@ def test_what_is_not_held_is_not_released(ledger_file: LedgerFile, cronce: Calla
     for options in ([], ["--force"]):
         said = cronce("release", JOB, PERIOD, *options)
         assert (said.code, said.out) == (1, "")
-        assert f"it is not held ({status}). What can be done: cronce show {JOB} {PERIOD}" in said.err
+        assert f"it is not held ({status}). To see what you can do: cronce show {JOB} {PERIOD}" in said.err
     assert standing(ledger_file).version == 1
 
 

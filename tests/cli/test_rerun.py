@@ -61,7 +61,7 @@ def test_followed_to_a_success_is_0(fleet: Fleet, cronce: Callable[..., Said]) -
     assert (said.code, said.err) == (0, "")
     started, at_work, ended = said.out.splitlines()
     assert started.startswith(f"Started {JOB} {PERIOD}: attempt 1, task ")
-    assert at_work.startswith("At work: attempt 1 by task ")
+    assert at_work.startswith("Running: attempt 1 by task ")
     assert ended.startswith(f"{JOB} {PERIOD} SUCCEEDED, took ")
     after = standing(fleet)
     assert (after.trigger, after.actor, after.note, after.scheduled_at) == (Trigger.MANUAL, "ann", "why not", SCHEDULED)
@@ -220,7 +220,7 @@ def test_a_task_that_dies_before_it_claims_is_1_and_can_be_started_again(
     fleet.does[PERIOD] = "die"
     said = cronce("rerun", JOB, PERIOD, "--follow")
     assert said.code == 1
-    assert "stopped before it claimed: CannotPullContainerError: not found" in said.out
+    assert "stopped before it claimed the run: CannotPullContainerError: not found" in said.out
     fleet.does[PERIOD] = "succeed"
     assert cronce("rerun", JOB, PERIOD, "--follow").code == 0
     assert len(fleet.tasks) == 2
@@ -263,7 +263,7 @@ def test_the_document_has_the_run_at_the_end(fleet: Fleet, cronce: Callable[...,
     assert (document["started"], document["attempt"], document["reason"]) == (True, 1, None)
     assert document["task"] == fleet.tasks[0].arn
     assert document["run"]["status"] == "SUCCEEDED"
-    assert "At work" in said.err
+    assert "Running" in said.err
     again = cronce("rerun", JOB, PERIOD, "--json")
     document = json.loads(again.out)
     assert (again.code, document["started"], document["reason"]) == (1, False, "ALREADY_SUCCEEDED")
@@ -314,4 +314,4 @@ def test_ctrl_c_ends_the_following_and_not_the_task(
     monkeypatch.setattr(time, "sleep", interrupt)
     said = cronce("rerun", JOB, PERIOD, "--follow")
     assert said.code == 130
-    assert f"its task goes on. Look at it: cronce show {JOB} {PERIOD}" in said.err
+    assert f"the task continues. To see the run: cronce show {JOB} {PERIOD}" in said.err

@@ -57,7 +57,7 @@ def test_the_table_has_a_line_a_run_newest_first(ledger_file: LedgerFile, cronce
     assert [line[0] for line in lines] == sorted((run.period for run in all_states()), reverse=True)
     for expected in (
         "HELD: no lease",
-        "lease over 3m ago",
+        "lease expired 3m ago",
         "released by ann@host",
         "overlap with 2026-11-23",
         "exit code 3",
@@ -156,18 +156,18 @@ def test_a_job_without_runs_is_said_in_words(ledger_file: LedgerFile, cronce: Ca
 @pytest.mark.parametrize(
     ("period", "parts"),
     [
-        ("2026-11-21", ["Done.", '{"mails":3100}', "1m 20s"]),
-        ("2026-11-22", ["Failed; failures so far: 1", "exit code 3", "--trigger=manual"]),
+        ("2026-11-21", ["Succeeded.", '{"mails":3100}', "1m 20s"]),
+        ("2026-11-22", ["Failed; counted failures: 1", "exit code 3", "--trigger=manual"]),
         ("2026-11-24", ["blocked by 2026-11-23, now FAILED (", "asked ", "cronce show daily-digest 2026-11-23"]),
-        ("2026-11-25", ["after its starting deadline", "asked "]),
+        ("2026-11-25", ["after the starting deadline", "asked "]),
         ("2026-11-26", ["Released by ann@host", "note ok"]),
         (
             "2026-11-27T06:00:00Z",
-            ["At work", "1h 30m left", "1500", "Earlier attempts", "lease_lost", ARN, "scheduled"],
+            ["Running", "1h 30m left", "1500", "Earlier attempts", "lease_lost", ARN, "scheduled"],
         ),
         (
             "2026-11-28",
-            ["Lost: its owner is silent", "over since", "cronce release --reason WHY daily-digest 2026-11-28"],
+            ["Lost: its owner sends no heartbeats", "expired", "cronce release --reason WHY daily-digest 2026-11-28"],
         ),
         ("2026-11-29", ["HELD", "cronce release --reason WHY daily-digest 2026-11-29"]),
     ],

@@ -1,4 +1,4 @@
-"""The click group `cronce`: where its commands are, what they share, and how an error becomes an exit code."""
+"""The click group `cronce`: its commands, what they share, and the exit code of each error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; the exit code. Every error is one line on stderr."""
+    """Run the command and return its exit code. Every error is one line on stderr."""
     _never_fail_to_print()
     try:
         code = cronce.main(args=arguments, prog_name="cronce", standalone_mode=False)
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return exit_codes.BY_SIGNAL + signal.SIGINT
     except _ReaderLeftError:
-        # The interpreter must not stumble over what is not written yet.
+        # Else the interpreter would fail at exit, when it flushes what is not written yet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exit_codes.BY_SIGNAL + signal.SIGPIPE
     return code if isinstance(code, int) else 0
@@ -56,11 +56,11 @@ def _code_of(error: CronceError) -> int:
 
 
 class _ReaderLeftError(Exception):
-    """Nobody reads our output any more; click would take a `BrokenPipeError` for a failure."""
+    """The reader of our output has gone; click would report a `BrokenPipeError` as a failure."""
 
 
 class RuntimeCommand(click.Command):
-    """A command of `cronce.cli.runtime`: `cronce.cli.main` starts it without click; here it is listed."""
+    """A command of `cronce.cli.runtime`, listed here; `cronce.cli.main` runs it without click."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Leave the arguments to the parser of the command."""
@@ -75,7 +75,7 @@ _RUNTIME = {
     "health": "Ask a clock or a pinned command on this host how it is.",
     "checkpoint": "Store a cursor from inside 'cronce exec'.",
 }
-"""What the list of commands says about those that are not loaded to be listed."""
+"""Their lines in `cronce --help`, which does not load them."""
 
 COMMANDS = {
     "exec": "cronce.cli.runtime.exec",
@@ -93,15 +93,14 @@ COMMANDS = {
     "demo": "cronce.demo.command",
     "help": "cronce.cli.commands.help",
 }
-"""The module of each command, loaded when the command is needed.
+"""The module of each command, loaded on first use, in the order of `cronce --help`.
 
-In the order of `cronce --help`: what a task does, what on-call does, what is set up once, the rest.
 A click command is the attribute `command` of its module.
 """
 
 
 class _Cronce(click.Group):
-    """Loads a command when it is asked for it."""
+    """A group that loads a command on first use."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -124,7 +123,7 @@ class _Cronce(click.Group):
 
 
 def _run_runtime(name: str, *, arguments: list[str]) -> int:
-    from cronce.cli.main import run_runtime  # noqa: PLC0415  # what it loads is not needed to list the command
+    from cronce.cli.main import run_runtime  # noqa: PLC0415  # not needed to list the command
 
     return run_runtime(name, arguments)
 
@@ -141,10 +140,12 @@ Examples:
   cronce next '0 6 * * 1-5' --timezone Europe/Berlin
 
 \b
-CRONCE_LEDGER says where the ledger is, or --ledger URL on each command:
-dynamodb://TABLE?region=REGION or sqlite:///PATH. Exit codes: 0 done, 1 could
-not do what was asked, 64 bad usage, 69 the ledger or AWS not usable; those of
-exec are in 'cronce help exec'.""",
+The ledger is the URL in CRONCE_LEDGER, or --ledger URL on each command:
+dynamodb://TABLE?region=REGION or sqlite:///PATH.
+
+\b
+Exit codes: 0 done; 1 the command could not do what was asked; 64 bad usage;
+69 the ledger or AWS cannot be used. 'cronce help exec' lists those of exec.""",
 )
 @click.version_option(package_name="cronce", message="%(prog)s %(version)s")
 @click.pass_context
@@ -159,18 +160,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def ledger_option(command: F) -> F:
-    """`--ledger URL`, as `url`."""
-    text = "Where the runs are: dynamodb://TABLE?region=REGION or sqlite:///PATH."
+    """Add `--ledger URL`, passed as `url`."""
+    text = "The ledger: dynamodb://TABLE?region=REGION or sqlite:///PATH."
     return click.option("--ledger", "url", metavar="URL", envvar=LEDGER, show_envvar=True, help=text)(command)
 
 
 json_option = click.option("--json", "as_document", is_flag=True, help="Print one JSON document instead.")
-"""`--json`, as `as_document`."""
+"""Add `--json`, passed as `as_document`."""
 
 
 @contextmanager
 def opened(url: str | None) -> Iterator[Ledger]:
-    """The ledger, until the block ends."""
+    """Open the ledger and close it when the block ends."""
     ledger = Ledger.from_url(TaskSettings(ledger=url or None).required_ledger())
     try:
         yield ledger
@@ -179,7 +180,7 @@ def opened(url: str | None) -> Iterator[Ledger]:
 
 
 def commands_for(ctx: click.Context, job: str, period: str) -> Commands:
-    """The lines to type about that run, with the options that this command was given."""
+    """The command lines to suggest about that run, repeating the options of this one."""
     url = ctx.params["url"]
     return Commands(
         job,
@@ -191,75 +192,75 @@ def commands_for(ctx: click.Context, job: str, period: str) -> Commands:
 
 
 def group_option(command: F) -> F:
-    """`--schedule-group NAME`, as `group`."""
-    text = "Where the jobs' schedules are.  [default: the group that goes with the ledger's table]"
+    """Add `--schedule-group NAME`, passed as `group`."""
+    text = "The group of the jobs' schedules.  [default: derived from the ledger's table]"
     return click.option(
         "--schedule-group", "group", metavar="NAME", envvar=SCHEDULE_GROUP, show_envvar=True, help=text
     )(command)
 
 
 def launcher_for(url: str | None, group: str | None) -> Launcher:
-    """What reads the jobs' schedules and starts their tasks.
+    """The launcher that reads the jobs' schedules and starts their tasks.
 
     Raises:
-        InputMissingError: There is no telling which schedule group.
+        InputMissingError: No schedule group was given and none follows from the ledger.
     """
     from cronce.ecs import Launcher, schedule_group_of  # noqa: PLC0415  # only what is used is loaded
 
     if not group and not is_in_dynamodb(url):
         raise InputMissingError(
             "the schedule group",
-            f"give --schedule-group or set {SCHEDULE_GROUP}; only a ledger in DynamoDB has one that follows from"
-            " its table's name. Work without a schedule is started with 'cronce exec'",
+            f"give --schedule-group or set {SCHEDULE_GROUP}; only for a ledger in DynamoDB does it follow from the"
+            " table's name. Start work that has no schedule with 'cronce exec'",
         )
     return Launcher(group=group or schedule_group_of(url or ""), region=region_of(url or ""))
 
 
 def check_ticks_are_known(definition: JobDefinition) -> None:
-    """Return if the job's ticks can be counted.
+    """Refuse a job whose ticks cannot be computed.
 
     Raises:
-        InputInvalidError: Its rate has no start.
+        InputInvalidError: Its rate has no start date.
     """
     if not definition.ticks_are_known:
         what, allowed = (
             f"schedule of {definition.job}",
-            "a rate with a StartDate; without, only EventBridge knows its ticks",
+            "a rate with a StartDate; without one, only EventBridge knows its ticks",
         )
         raise InputInvalidError(what, definition.expression, allowed)
 
 
 def is_in_dynamodb(url: str | None) -> bool:
-    """True for a ledger that has a schedule group, from which tasks are started."""
+    """Whether the ledger is a DynamoDB table, from whose name the schedule group follows."""
     return (url or "").startswith("dynamodb:")
 
 
 def _to_repeat(ctx: click.Context, name: str) -> str | None:
-    """What was given for that option; None if the environment has it."""
+    """The value given on the command line; None if it came from the environment."""
     from_environment = ctx.get_parameter_source(name) is click.core.ParameterSource.ENVIRONMENT
     given: str | None = ctx.params.get(name)
     return None if from_environment else given
 
 
 def operator() -> str:
-    """Who types this: user@host."""
+    """The person at the keyboard: user@host."""
     import getpass  # noqa: PLC0415
 
     try:
         user = getpass.getuser()
-    except (OSError, KeyError):  # a container's user id may have no name
+    except (OSError, KeyError):  # a user id in a container may have no name
         user = f"uid {os.getuid()}"
     return f"{user}@{os.uname().nodename}"
 
 
 def complain(message: str, code: int = exit_codes.PROBLEM) -> int:
-    """One line on stderr; the exit code."""
+    """Print one line on stderr and return the exit code."""
     click.echo(f"cronce: {visible(message)}", err=True)
     return code
 
 
 def _never_fail_to_print() -> None:
-    """What the terminal's encoding does not have is printed as an escape."""
+    """Print characters that the terminal's encoding lacks as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Picks the command. Those for machines start without loading anything they do not use."""
+"""Chooses the command. The runtime commands load only what they use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> NoReturn:
 
 
 def run_runtime(name: str, arguments: list[str]) -> int:
-    """Run one of the commands without click; the exit code."""
+    """Run one of the commands that do not use click and return its exit code."""
     match name:
         case "health":
             from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded

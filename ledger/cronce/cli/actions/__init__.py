@@ -1,1 +1,1 @@
-"""What the commands for people do, without a terminal."""
+"""What the commands do, without a terminal."""

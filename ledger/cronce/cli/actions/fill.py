@@ -1,4 +1,4 @@
-"""Fill the gaps of a job: what stands for each tick, and one start after the other until all is done."""
+"""Fill the gaps of a job: plan its ticks, then start the missing runs and follow each to its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import Refuse, Standing, Start, standing_of
+from cronce.cli.actions.may_start import PeriodState, Refuse, Start, period_state
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.names import period_of
@@ -19,15 +19,14 @@ from cronce.vocabulary.values import value_class
 
 @value_class(kw_only=True)
 class Gap:
-    """A tick and what the ledger says of it.
+    """A tick and the state of its run when the plan was made.
 
     Attributes:
         tick: Its nominal time, in UTC.
-        standing: As it was when the plan was made.
     """
 
     tick: datetime
-    standing: Standing
+    state: PeriodState
 
     @property
     def period(self) -> str:
@@ -36,17 +35,17 @@ class Gap:
 
     @property
     def is_done(self) -> bool:
-        """True if there is nothing to do."""
-        return self.standing is Standing.DONE
+        """True if its run has succeeded."""
+        return self.state is PeriodState.DONE
 
 
 def plan(ticks: Iterable[datetime], runs: Mapping[str, RunRecord], on_lost: OnLost, now: datetime) -> list[Gap]:
-    """Each tick with what stands for it."""
-    return [Gap(tick=tick, standing=standing_of(runs.get(period_of(tick)), on_lost, now)) for tick in ticks]
+    """Each tick with the state of its run."""
+    return [Gap(tick=tick, state=period_state(runs.get(period_of(tick)), on_lost, now)) for tick in ticks]
 
 
 class Result(StrEnum):
-    """What became of a tick, stable, for scripts."""
+    """The outcome of a tick; stable, for scripts."""
 
     ALREADY_DONE = "already_done"
     SUCCEEDED = "succeeded"
@@ -54,64 +53,64 @@ class Result(StrEnum):
     NOT_LAUNCHED = "not_launched"
     REFUSED = "refused"
     AT_WORK = "at_work"
-    """Nobody waited for its end."""
+    """The backfill ended before the run did."""
     NOT_STARTED = "not_started"
 
     @property
     def is_problem(self) -> bool:
-        """True if the backfill should not go on over it."""
+        """True if the backfill stops on it, unless told to keep going."""
         return self in (Result.FAILED, Result.NOT_LAUNCHED, Result.REFUSED)
 
 
 class Work(Protocol):
-    """What a backfill does to the world, and whom it tells."""
+    """What a backfill needs from outside, and where it reports."""
 
     def may_start(self, gap: Gap) -> Start | Refuse:
-        """Whether the tick's run may start now."""
+        """Whether the run of the tick may start now."""
 
     def start(self, gap: Gap, start: Start) -> StartedAttempt | str:
-        """Start its task; the reason if it was not started."""
+        """Start its task, or return the reason why ECS did not."""
 
     def found(self, gap: Gap, run: RunRecord) -> StartedAttempt:
-        """Follow the attempt that somebody else began."""
+        """Follow an attempt that another start began."""
 
     def now(self) -> datetime:
-        """The time."""
+        """The current time."""
 
     def pause(self) -> None:
-        """Wait until it is worth while to look again."""
+        """Wait until the next look."""
 
-    def tell_waiting(self, gap: Gap, why: str) -> None:
-        """The tick has to wait for another run."""
+    def report_waiting(self, gap: Gap, why: str) -> None:
+        """Report that the tick waits for another run."""
 
-    def tell_started(self, gap: Gap, attempt: StartedAttempt) -> None:
-        """Its task was started, or it was found at work."""
+    def report_started(self, gap: Gap, attempt: StartedAttempt) -> None:
+        """Report that its task was started, or that its run was found active."""
 
-    def tell_settled(self, gap: Gap, result: Result, text: str) -> None:
-        """It has come to its end."""
+    def report_settled(self, gap: Gap, result: Result, text: str) -> None:
+        """Report its outcome."""
 
 
 class Backfill:
-    """One start after the other, at most so many at a time, each followed to its end.
+    """Starts the runs in order, at most `parallel` at a time, and follows each to its end.
 
-    Whatever ends this process, each task goes on by itself and settles its own run; the same
-    backfill again finds in the ledger what is left.
+    If this process ends early, its tasks continue and settle their own runs; the same backfill
+    then finds in the ledger what is left to do.
 
     Attributes:
-        results: What became of the ticks so far, by period.
+        results: The outcome of each settled tick, by period.
         waiting: Ticks that were not started.
-        open: Ticks whose attempt is not settled.
-        starting: The tick whose task is being started right now: if that is interrupted, nobody knows.
+        open: Ticks whose attempt has not ended.
+        starting: The tick whose task is being started. After an interruption it is unknown whether it was.
     """
 
     def __init__(self, gaps: Iterable[Gap], work: Work, *, parallel: int = 1, keep_going: bool = False) -> None:
-        """Nothing is started yet.
+        """Prepare the backfill; nothing is started yet.
 
         Args:
             gaps: The ticks, in the order in which they are to run.
-            work: What is done to the world.
-            parallel: So many may be at work at a time.
-            keep_going: True to go on after a failure.
+            work: Starts and follows runs, and reports.
+            parallel: How many runs may be active at a time.
+            keep_going: True to continue after a failure.
         """
         self.results: dict[str, Result] = {}
         self.waiting: deque[Gap] = deque()
@@ -119,7 +118,7 @@ class Backfill:
         self.starting: Gap | None = None
         self._work, self._parallel, self._keep_going = work, parallel, keep_going
         self._halted = False
-        self._told_waiting: tuple[str, str] | None = None
+        self._reported_waiting: tuple[str, str] | None = None
         for gap in gaps:
             if gap.is_done:
                 self.results[gap.period] = Result.ALREADY_DONE
@@ -127,7 +126,7 @@ class Backfill:
                 self.waiting.append(gap)
 
     def run(self) -> None:
-        """Go on until every tick is settled, or until a failure is; then what is at work is awaited."""
+        """Run until every tick is settled or one has failed; wait for active runs in either case."""
         while True:
             self._start_some()
             self._look()
@@ -137,12 +136,12 @@ class Backfill:
 
     @property
     def is_all_done(self) -> bool:
-        """True if there is no gap left."""
+        """True if every tick has succeeded."""
         done = (Result.ALREADY_DONE, Result.SUCCEEDED)
         return not self.open and not self.waiting and all(result in done for result in self.results.values())
 
     def result_of(self, gap: Gap) -> Result:
-        """What became of the tick so far."""
+        """The outcome of the tick so far."""
         if gap.period in self.results:
             return self.results[gap.period]
         at_work = any(gap.period == other.period for other, _ in self.open)
@@ -155,22 +154,22 @@ class Backfill:
             if isinstance(verdict, Start):
                 self.starting = gap
                 started = self._work.start(gap, verdict)
-                # Not before: whoever interrupts the line above finds the tick still waiting.
+                # Only now: if the call above is interrupted, the tick must still count as waiting.
                 self.waiting.popleft()
                 self.starting = None
                 if isinstance(started, str):
                     self._settle(gap, Result.NOT_LAUNCHED, started)
                 else:
                     self._open(gap, started)
-            elif verdict.in_the_way is None:
+            elif verdict.wait_for is None:
                 self.waiting.popleft()
                 done = verdict.reason is RefusalReason.ALREADY_SUCCEEDED
                 self._settle(gap, Result.ALREADY_DONE if done else Result.REFUSED, verdict.why)
-            elif verdict.in_the_way.period == gap.period:
+            elif verdict.wait_for.period == gap.period:
                 self.waiting.popleft()
-                self._open(gap, self._work.found(gap, verdict.in_the_way))
+                self._open(gap, self._work.found(gap, verdict.wait_for))
             else:
-                self._wait(gap, verdict.in_the_way, verdict.why)
+                self._report_waiting(gap, verdict.wait_for, verdict.why)
                 return
 
     def _look(self) -> None:
@@ -180,22 +179,22 @@ class Backfill:
             if outcome is None:
                 still.append((gap, attempt))
             elif not outcome.ok and attempt.task is None:
-                self.waiting.appendleft(gap)  # somebody else's attempt failed; now it is our turn
+                self.waiting.appendleft(gap)  # an attempt of another start failed: start our own
             else:
                 self._settle(gap, Result.SUCCEEDED if outcome.ok else Result.FAILED, outcome.text)
         self.open = still
 
-    def _wait(self, gap: Gap, holder: RunRecord, why: str) -> None:
-        """Tell it once, not at every look."""
-        if self._told_waiting != (gap.period, holder.period):
-            self._told_waiting = (gap.period, holder.period)
-            self._work.tell_waiting(gap, why)
+    def _report_waiting(self, gap: Gap, holder: RunRecord, why: str) -> None:
+        """Report once per holder, not at every look."""
+        if self._reported_waiting != (gap.period, holder.period):
+            self._reported_waiting = (gap.period, holder.period)
+            self._work.report_waiting(gap, why)
 
     def _open(self, gap: Gap, attempt: StartedAttempt) -> None:
         self.open.append((gap, attempt))
-        self._work.tell_started(gap, attempt)
+        self._work.report_started(gap, attempt)
 
     def _settle(self, gap: Gap, result: Result, text: str) -> None:
         self.results[gap.period] = result
         self._halted = self._halted or (result.is_problem and not self._keep_going)
-        self._work.tell_settled(gap, result, text)
+        self._work.report_settled(gap, result, text)

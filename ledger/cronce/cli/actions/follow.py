@@ -1,4 +1,4 @@
-"""Follow a task that was started until its run is settled, one look at a time."""
+"""Follow an attempt until it has ended, one look at a time."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import value_class
 
 _LOOKS_PER_QUESTION = 5
-"""At every so many looks ECS is asked whether a task that did not claim yet has stopped."""
+"""ECS is asked at every fifth look whether a task that has not claimed yet has stopped."""
 
 _LOOKS_AFTER_STOP = 3
-"""So many looks the recorder has, to settle the run of a task that stopped."""
+"""How many looks to wait for the recorder to settle the run of a task that stopped."""
 
 _MOST_FAILED_LOOKS = 30
-"""So many looks in a row may fail before the ledger counts as away; each insists for seconds itself."""
+"""How many looks in a row may fail before the ledger counts as unavailable; each retries for seconds itself."""
 
 
 class Runs(Protocol):
-    """What is asked of the ledger."""
+    """What this module needs of the ledger."""
 
     def run(self, job: str, period: str) -> RunRecord | None:
-        """The run as it stands."""
+        """The run, or None."""
 
 
 class Tasks(Protocol):
-    """What is asked of ECS."""
+    """What this module needs of ECS."""
 
     def stop_reason(self, task_arn: str) -> str | None:
-        """Why the task stopped; None while it lives, or where that cannot be known."""
+        """Why the task stopped; None while it runs, or if that cannot be found out."""
 
 
 @value_class
-class Outcome:
+class AttemptResult:
     """How the attempt ended.
 
     Attributes:
@@ -50,15 +50,17 @@ class Outcome:
     text: str
 
 
-def outcome_of(run: RunRecord | None, *, attempt: int, before: RunRecord | None, now: datetime) -> Outcome | None:
+def result_of_attempt(
+    run: RunRecord | None, *, attempt: int, before: RunRecord | None, now: datetime
+) -> AttemptResult | None:
     """How that attempt of the run ended; None while it is open.
 
-    A later attempt counts too: somebody else's start, or a retry, has then taken the run on.
+    A later attempt counts too: another start, or a retry, has then taken over the run.
 
     Args:
-        run: The run as it stands.
+        run: The run as it is now.
         attempt: The number that the started attempt was to have.
-        before: The run as it stood before the start.
+        before: The run as it was before the start.
         now: Aware.
     """
     if run is None:
@@ -70,16 +72,16 @@ def outcome_of(run: RunRecord | None, *, attempt: int, before: RunRecord | None,
     match run.status:
         case Status.RUNNING:
             if run.liveness(now) is Liveness.EXPIRED:
-                return Outcome(ok=False, text="lost: its owner fell silent and its lease is over")
+                return AttemptResult(ok=False, text="lost: its lease has expired without a heartbeat")
             return None
         case Status.SUCCEEDED:
-            return Outcome(ok=True, text=f"SUCCEEDED{_took(run)}")
+            return AttemptResult(ok=True, text=f"SUCCEEDED{_took(run)}")
         case _:
-            return Outcome(ok=False, text=f"{run.status}{_why(run)}{_took(run)}")
+            return AttemptResult(ok=False, text=f"{run.status}{_why(run)}{_took(run)}")
 
 
 class StartedAttempt:
-    """An attempt whose task was started, or that was found at work.
+    """An attempt whose task was started, or that was found active.
 
     Attributes:
         run: The run as last seen.
@@ -97,7 +99,7 @@ class StartedAttempt:
         before: RunRecord | None,
         task: str | None,
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare to follow; nothing is read yet.
 
         Args:
             runs: The ledger.
@@ -105,12 +107,12 @@ class StartedAttempt:
             job: Name of the job.
             period: Its period.
             attempt: The number that the attempt will have.
-            before: The run as it stood before the start.
-            task: ARN of the task; None for an attempt that somebody else began.
+            before: The run as it was before the start.
+            task: ARN of the task; None for an attempt that another start began.
         """
         self.job, self.period, self.attempt, self.task = job, period, attempt, task
         self.run = before
-        self.outcome: Outcome | None = None
+        self.outcome: AttemptResult | None = None
         self._runs, self._tasks, self._before = runs, tasks, before
         self._looks = self._failed_looks = self._looks_after_stop = 0
         self._stopped: str | None = None
@@ -120,11 +122,11 @@ class StartedAttempt:
         """True once the ledger has the attempt."""
         return self.run is not None and self.run.attempt >= self.attempt
 
-    def look(self, now: datetime) -> Outcome | None:
-        """Ask once; the outcome, None while it is open.
+    def look(self, now: datetime) -> AttemptResult | None:
+        """Read the run once; the outcome, or None while it is open.
 
         Raises:
-            LedgerUnavailableError: The store did not answer for many looks on end.
+            LedgerUnavailableError: The store did not answer at many looks in a row.
         """
         self._looks += 1
         try:
@@ -135,13 +137,13 @@ class StartedAttempt:
                 raise
             return None
         self._failed_looks = 0
-        self.outcome = outcome_of(self.run, attempt=self.attempt, before=self._before, now=now)
+        self.outcome = result_of_attempt(self.run, attempt=self.attempt, before=self._before, now=now)
         if self.outcome is None and not self.claimed and self.task is not None:
             self.outcome = self._never_claimed(self.task)
         return self.outcome
 
-    def _never_claimed(self, task: str) -> Outcome | None:
-        """Not for ever: a task that stopped before it claimed leaves the row as it was."""
+    def _never_claimed(self, task: str) -> AttemptResult | None:
+        """A task that stopped before it claimed leaves the row as it was, so ECS is asked."""
         if self._stopped is None and self._looks % _LOOKS_PER_QUESTION == 0:
             with suppress(CallUnavailableError, CallRefusedError):
                 self._stopped = self._tasks.stop_reason(task)
@@ -150,7 +152,9 @@ class StartedAttempt:
         self._looks_after_stop += 1
         if self._looks_after_stop <= _LOOKS_AFTER_STOP:
             return None
-        return Outcome(ok=False, text=f"not run: its {short_owner(task)} stopped before it claimed: {self._stopped}")
+        return AttemptResult(
+            ok=False, text=f"not run: its {short_owner(task)} stopped before it claimed the run: {self._stopped}"
+        )
 
 
 def _took(run: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""May a person start this run now? Pure: the claim's own rules, asked before a task is started for nothing."""
+"""Whether a person may start a run now: the claim's rules, applied before a task is started. Pure."""
 
 from __future__ import annotations
 
@@ -18,74 +18,81 @@ from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace, value_class
 
 
-class Standing(StrEnum):
-    """How a period stands, in the words of somebody who wants to fill a gap."""
+class PeriodState(StrEnum):
+    """The state of a period, as the plan of a backfill shows it."""
 
     MISSING = "missing"
-    """The ledger has no row: nothing ever started it."""
+    """No row exists: nothing ever started it."""
     DONE = "done"
     RUNNING = "running"
     FAILED = "failed"
     LOST = "lost"
-    """Its owner died without a word; the next start takes it over."""
+    """Its owner died; the next start takes it over."""
     HELD = "held"
-    """It waits for a person to free it."""
+    """It must be released by a person first."""
     SKIPPED = "skipped"
     MISSED = "missed"
 
 
-def standing_of(run: RunRecord | None, on_lost: OnLost, now: datetime) -> Standing:
-    """How the run stands at `now`; None for no row."""
-    lost = Standing.HELD if on_lost is OnLost.HOLD else Standing.LOST
+def period_state(run: RunRecord | None, on_lost: OnLost, now: datetime) -> PeriodState:
+    """The state of the period at `now`; `run` is None if no row exists."""
+    lost = PeriodState.HELD if on_lost is OnLost.HOLD else PeriodState.LOST
     if run is None:
-        return Standing.MISSING
+        return PeriodState.MISSING
     match run.status:
         case Status.SUCCEEDED:
-            return Standing.DONE
+            return PeriodState.DONE
         case Status.RUNNING:
-            judged = {Liveness.NO_LEASE: Standing.HELD, Liveness.EXPIRED: lost}
-            return judged.get(run.liveness(now), Standing.RUNNING)
+            judged = {Liveness.NO_LEASE: PeriodState.HELD, Liveness.EXPIRED: lost}
+            return judged.get(run.liveness(now), PeriodState.RUNNING)
         case Status.FAILED:
-            return lost if run.reason in LOST_REASONS else Standing.FAILED
+            return lost if run.reason in LOST_REASONS else PeriodState.FAILED
         case Status.SKIPPED:
-            return Standing.SKIPPED
+            return PeriodState.SKIPPED
         case Status.MISSED:
-            return Standing.MISSED
+            return PeriodState.MISSED
         case _:
             assert_never(run.status)
 
 
 @value_class(kw_only=True)
 class Start:
-    """Start it.
+    """The run may be started.
 
     Attributes:
-        attempt: The number that the attempt will have.
-        forced: True if the task has to be told so: it repeats a success, or takes over a held run.
-        remark: What will happen on the way; empty if nothing.
+        run: The run as it was seen; None if no row exists.
+        forced: True if the task needs the force: it repeats a success, or takes over a held run.
+        remark: What will happen to another run; empty if nothing.
     """
 
-    attempt: int
+    run: RunRecord | None
     forced: bool = False
     remark: str = ""
+
+    @property
+    def attempt(self) -> int:
+        """The number that the attempt will have."""
+        return (self.run.attempt if self.run else 0) + 1
 
 
 @value_class(kw_only=True)
 class Refuse:
-    """Do not start it: its task would leave at once.
+    """The run must not be started: its task would be refused and exit.
 
     Attributes:
-        reason: Stable, for scripts; what the claim would be told.
+        run: The run as it was seen; None if no row exists.
+        reason: What the claim would be told; stable, for scripts.
         why: For a person.
-        in_the_way: The run to wait for, if it is enough to wait.
+        wait_for: The active run to wait for, if waiting is enough.
     """
 
+    run: RunRecord | None
     reason: RefusalReason
     why: str
-    in_the_way: RunRecord | None = None
+    wait_for: RunRecord | None = None
 
 
-def may_start(
+def person_may_start(
     run: RunRecord | None,
     holder: RunRecord | None,
     *,
@@ -95,16 +102,16 @@ def may_start(
     now: datetime,
     commands: Commands,
 ) -> Start | Refuse:
-    """What a claim by a person's task would be told if it came now.
+    """The answer that a claim by a person's task would get now.
 
     Args:
-        run: The run as it stands; None for no row.
-        holder: The run that holds the job's slot, None if it is free.
-        policy: The job's.
+        run: The run as it is now; None if no row exists.
+        holder: The run that holds the job's slot; None if the slot is free.
+        policy: The policy of the job.
         scheduled_at: The nominal time of the run, if it has one.
         force: True to repeat a success, or to take over a held run.
         now: Aware.
-        commands: The lines to type about the run.
+        commands: The command lines to suggest about the run.
     """
     ask = ClaimRequest(
         job=commands.job,
@@ -126,43 +133,43 @@ def may_start(
         course = course_beside(holder, policy.concurrency_policy, scheduled_at)
     if holder is not None and course is Course.STEP_BACK:
         why = (
-            f"another run of the job is at work: {_at_work(holder, now)}. Wait for its end"
-            f" ({policy.concurrency_policy}). Look at it: {commands.show(holder.period)}"
+            f"another run of the job is active: {_active(holder, now)}. Wait until it has ended"
+            f" ({policy.concurrency_policy}). To see it: {commands.show(holder.period)}"
         )
         # A row without a lease never changes by itself, so waiting for it is of no use.
-        in_the_way = None if holder.liveness(now) is Liveness.NO_LEASE else holder
-        return Refuse(reason=RefusalReason.OVERLAPPING, why=why, in_the_way=in_the_way)
+        wait_for = None if holder.liveness(now) is Liveness.NO_LEASE else holder
+        return Refuse(run=run, reason=RefusalReason.OVERLAPPING, why=why, wait_for=wait_for)
     remark = ""
     if holder is not None and course is Course.WAIT:
-        remark = f"It will wait for {_at_work(holder, now)} (WAIT)."
+        remark = f"It will wait for {_active(holder, now)} (WAIT)."
     elif holder is not None and course is Course.REPLACE:
-        remark = f"It will stop {_at_work(holder, now)} (REPLACE)."
-    return Start(attempt=(run.attempt if run else 0) + 1, forced=forced, remark=remark)
+        remark = f"It will stop {_active(holder, now)} (REPLACE)."
+    return Start(run=run, forced=forced, remark=remark)
 
 
 def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, commands: Commands) -> Refuse:
-    assert run is not None  # noqa: S101  # a person is only refused for what stands
+    assert run is not None  # noqa: S101  # a person is refused only because of an existing row
     match reason:
         case RefusalReason.ALREADY_SUCCEEDED:
             done = f" ({age(run.finished_at, now=now)})" if run.finished_at else ""
             again = commands.run_again(force=True)
-            why = f"it is done{done}, attempt {run.attempt}. To repeat it all the same: {again}"
+            why = f"it has succeeded{done}, attempt {run.attempt}. To repeat it anyway: {again}"
         case RefusalReason.RUNNING_ELSEWHERE:
-            left = f", its lease lasts {length(run.lease_until - now)} more" if run.lease_until else ""
-            why = f"it is at work: {_at_work(run, now)}{left}. Look at it: {commands.show()}"
-            return Refuse(reason=reason, why=why, in_the_way=run)
+            left = f", its lease expires in {length(run.lease_until - now)}" if run.lease_until else ""
+            why = f"it is active: {_active(run, now)}{left}. To see it: {commands.show()}"
+            return Refuse(run=run, reason=reason, why=why, wait_for=run)
         case RefusalReason.HELD if run.status is Status.RUNNING:
-            why = f"its row has no lease, so nothing takes it over. Once its owner is gone: {commands.release()}"
+            why = f"its row has no lease, so no start takes it over. Once its owner has ended: {commands.release()}"
         case RefusalReason.HELD:
             why = (
-                "it is held after a crash (on_lost=HOLD), and nobody can say how far it got."
-                f" If it may go on: {commands.release()}"
+                "it is held after a crash (on_lost=HOLD), because it is unknown how far it got."
+                f" If it may be run again: {commands.release()}"
             )
         case _:
             why = f"its task would be refused: {reason}"
-    return Refuse(reason=reason, why=why)
+    return Refuse(run=run, reason=reason, why=why)
 
 
-def _at_work(run: RunRecord, now: datetime) -> str:
-    since = f", begun {age(run.claimed_at, now=now)}" if run.claimed_at else ""
+def _active(run: RunRecord, now: datetime) -> str:
+    since = f", started {age(run.claimed_at, now=now)}" if run.claimed_at else ""
     return f"{run.period}, attempt {run.attempt} by {short_owner(run.owner)}{since}"

@@ -1,4 +1,4 @@
-"""Starts tasks for a person: asks the ledger whether a run may start, then ECS to start it."""
+"""Start tasks for a person: check the ledger first, then ask ECS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import Refuse, Start, may_start
+from cronce.cli.actions.may_start import Refuse, Start, person_may_start
 from cronce.cli.output.advice import Commands
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
 
 _LONGEST_REASON = 1000
-"""Characters of a reason or a name: it travels in the task's overrides, of which ECS takes 8,192."""
+"""Characters of a reason or a name: both are part of the task's overrides, which ECS limits to 8,192."""
 
 
 class Starter:
-    """Starts runs of one job, each through the job's own schedule target."""
+    """Starts runs of one job through the target of its schedule."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Starter:
         reason: str | None = None,
         force: bool = False,
     ) -> None:
-        """Nothing is asked yet.
+        """Check the reason and the name; nothing is read or started yet.
 
         Args:
             ledger: The runs.
-            launcher: What starts tasks.
-            definition: The job, as its schedule says it.
-            commands: The lines to type about its runs; their period does not matter.
+            launcher: Starts the tasks.
+            definition: The job, from its schedule.
+            commands: The command lines to suggest; their period is replaced.
             trigger: MANUAL or BACKFILL.
             actor: The person; recorded.
             reason: Why; recorded.
@@ -61,12 +61,12 @@ class Starter:
         self._launcher, self._commands = launcher, commands
         self._trigger, self._actor, self._reason, self._force = trigger, actor, reason, force
 
-    def may_start(self, period: str) -> tuple[RunRecord | None, Start | Refuse]:
-        """The run as it stands, and whether its task would be let in now."""
+    def may_start(self, period: str) -> Start | Refuse:
+        """Whether the task of that run would get its claim now."""
         job, policy = self.definition.job, self.definition.policy
         run = self.ledger.run(job, period)
         free = policy.concurrency_policy is ConcurrencyPolicy.ALLOW
-        verdict = may_start(
+        return person_may_start(
             run,
             None if free else self.ledger.holder(job),
             policy=policy,
@@ -75,13 +75,12 @@ class Starter:
             now=datetime.now(UTC),
             commands=replace(self._commands, period=period),
         )
-        return run, verdict
 
-    def start(self, period: str, run: RunRecord | None, start: Start) -> StartedAttempt | str:
-        """Start its task; the reason if ECS did not.
+    def start(self, period: str, start: Start) -> StartedAttempt | str:
+        """Start the task, or return the reason why ECS did not.
 
         Raises:
-            CallUnavailableError: ECS did not answer. The same start again begins no second task.
+            CallUnavailableError: ECS did not answer. Starting again with the same arguments starts no second task.
         """
         from cronce.ecs import NotLaunched  # noqa: PLC0415  # only what is used is loaded
 
@@ -89,17 +88,17 @@ class Starter:
         launched = self._launcher.run(
             self.definition,
             period,
-            scheduled_at=_scheduled_at(run, period),
+            scheduled_at=_scheduled_at(start.run, period),
             trigger=self._trigger,
             attempt=start.attempt,
             environment=given,
         )
         if isinstance(launched, NotLaunched):
             return launched.reason
-        return self.attempt(period, run, start.attempt, launched.task_arn)
+        return self.attempt(period, start.run, start.attempt, launched.task_arn)
 
     def attempt(self, period: str, run: RunRecord | None, attempt: int, task: str | None = None) -> StartedAttempt:
-        """What follows that attempt; without a task it is one that somebody else began."""
+        """Follows that attempt; `task` is None for one that another start began."""
         return StartedAttempt(
             self.ledger,
             self._launcher,

@@ -1,4 +1,4 @@
-"""Ticks as people ask for them, pure: what is an expression, what moment a text means, which ticks lie between."""
+"""What people type for a schedule, a moment or a period, and what it means. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from cronce.vocabulary.names import period_of, scheduled_time_of
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
 
-_ALLOWED = "a day such as 2026-11-29, or a time such as 2026-11-29T06:00:00Z; without a zone it is read in {zone}"
+_ALLOWED = "a day such as 2026-11-29, or a time such as 2026-11-29T06:00:00Z; a time without a zone is read in {zone}"
 
 
 def is_expression(text: str) -> bool:
-    """True for what can only be a schedule: it has brackets or spaces, or is a macro such as `@daily`."""
+    """True for a schedule expression: it has brackets or spaces, or is a macro such as `@daily`."""
     stripped = text.strip()
     return "(" in stripped or len(stripped.split()) > 1 or stripped.startswith("@")
 
 
 def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> datetime:
-    """The moment in UTC that a person means.
+    """The instant in UTC that a person means.
 
     Args:
-        text: ISO 8601. With a zone or `Z` it is that moment; without, it is read on the clocks of
-            `timezone`, as the schedule is. A day is its first moment.
-        timezone: IANA name of the schedule's zone, for which there is data.
+        text: ISO 8601. A time without a zone is local time in `timezone`, as in the schedule. A day
+            is its first instant.
+        timezone: IANA name of the schedule's zone; its data is available.
         what: The option's name, for the error.
-        end: True if a day means its last moment.
+        end: True if a day means its last instant.
 
     Raises:
         InputInvalidError: It is neither a day nor a time.
@@ -52,23 +52,23 @@ def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> date
 
 
 def ticks_between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
-    """The ticks from `start` to `end`, both included: as a person means "from Monday to Friday"."""
+    """The ticks from `start` to `end`, both included, as in "from Monday to Friday"."""
     return schedule.between(start, end + timedelta(microseconds=1))
 
 
 def check_is_due(schedule: Schedule, period: str, *, now: datetime) -> None:
-    """Return if the period is a tick that was due.
+    """Refuse a period that is not a tick that was due.
 
-    Any other period is another run: work that was done for `2026-11-29T05:00:00Z` would be done again
-    for `2026-11-29`.
+    Any other period is another run: work done for `2026-11-29T05:00:00Z` would be repeated for
+    `2026-11-29`.
 
     Raises:
-        InputInvalidError: It is no tick, or a coming one; the error has those that may be meant.
+        InputInvalidError: It is no tick, or not due yet; the error names the ticks that may be meant.
     """
     at = scheduled_time_of(period)
     if at is not None and next(ticks_between(schedule, at, at), None) is not None:
         if at > now:
-            allowed = "a period that was due; it would be refused as done when its time comes (--unscheduled if so)"
+            allowed = "a period that was due: run now, it would be refused as done at its time. Or --unscheduled"
             raise InputInvalidError("PERIOD", period, allowed)
         return
     near = ", ".join(period_of(tick) for tick in _meant(schedule, period, at or now))
@@ -77,7 +77,7 @@ def check_is_due(schedule: Schedule, period: str, *, now: datetime) -> None:
 
 
 def _meant(schedule: Schedule, period: str, at: datetime) -> list[datetime]:
-    """The ticks that somebody who wrote that period may mean."""
+    """The ticks that the person may mean by that period."""
     if _DAY.fullmatch(period):
         with suppress(InputInvalidError):
             ends = (moment_of(period, schedule.timezone, what="", end=end) for end in (False, True))
@@ -89,11 +89,11 @@ def _meant(schedule: Schedule, period: str, at: datetime) -> list[datetime]:
 def _zone_of(timezone: str) -> tzinfo:
     if timezone == "UTC":
         return UTC
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  # the schedule has found its data
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  # the schedule has found its data already
 
     return ZoneInfo(timezone)
 
 
 def local_of(at: datetime, timezone: str) -> datetime:
-    """The moment on the clocks of the zone."""
+    """The instant in local time of the zone."""
     return at.astimezone(_zone_of(timezone))

@@ -1,4 +1,4 @@
-"""`cronce backfill`: run the periods of a span that were not done, one after the other."""
+"""`cronce backfill`."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
-    from cronce.cli.output.backfill import Teller
+    from cronce.cli.output.backfill import BackfillReport
     from cronce.ecs import JobDefinition
 
 PAUSE = 2.0
-"""Seconds between two looks; a look costs the ledger one read for each run that is at work."""
+"""Seconds between two looks; each costs one read of the ledger per active run."""
 
 _MOST = 1000
 _MOST_A_PAGE = 1000
@@ -58,25 +58,25 @@ Examples:
 
 \b
 The ticks are those of the schedule as it is now. Days and times without a
-zone are read in its zone; both ends are included; a tick that is not due yet
-is left out. What is done is never repeated, so the same command again goes on
-where it stopped, whatever stopped it.
+zone are read in the schedule's zone. Both ends are included; ticks that are
+not due yet are left out. A run that succeeded is never repeated, so you can
+give the same command again to continue where it stopped.
 
 \b
-Exit codes: 0 the plan was shown (with --yes: everything is done now); 1 not
-everything is done; 64 bad usage; 69 the ledger, the schedules or ECS cannot
-be used; 130 Ctrl-C: what was started goes on by itself.
+Exit codes: 0 the plan was shown (with --yes: every run has succeeded); 1 not
+every run has succeeded; 64 bad usage; 69 the ledger, the schedules or ECS
+cannot be used; 130 Ctrl-C: tasks that were started continue.
 
 \b
 The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
-{"period", "local", "was", "result"}, result null without --yes. With --yes
-it comes at the end, and what happens meanwhile is told on stderr.""",
+{"period", "local", "was", "result"}, with result null without --yes. With
+--yes it is printed at the end; progress is reported on stderr.""",
 )
 @click.argument("job")
 @click.option("--from", "start", metavar="T", required=True, help="The first day or time.")
 @click.option("--to", "end", metavar="T", required=True, help="The last day or time, included.")
 @click.option(
-    "--dry-run/--yes", "dry_run", default=True, help="Only show what would be started, or start it.  [default: show]"
+    "--dry-run/--yes", "dry_run", default=True, help="Show what would be started, or start it.  [default: show]"
 )
 @click.option(
     "--parallel",
@@ -84,16 +84,16 @@ it comes at the end, and what happens meanwhile is told on stderr.""",
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="So many at a time; more than one only for jobs whose runs may overlap (ALLOW).",
+    help="How many runs at a time; more than 1 needs a job whose runs may overlap (ALLOW).",
 )
-@click.option("--keep-going", is_flag=True, help="Go on after a failure, instead of stopping there.")
+@click.option("--keep-going", is_flag=True, help="Continue after a failure instead of stopping.")
 @click.option(
     "--limit",
     metavar="N",
     type=click.IntRange(1),
     default=_MOST,
     show_default=True,
-    help="Refuse more periods than that.",
+    help="Refuse to plan more periods than this.",
 )
 @click.option("--reason", metavar="TEXT", help="Why; recorded with each run.")
 @click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
@@ -117,12 +117,12 @@ def command(
     group: str | None,
     url: str | None,
 ) -> int:
-    """Run the periods of JOB in a span of time that were not done.
+    """Run the periods of JOB in a span of time that have not succeeded.
 
-    Without --yes it only shows what stands for each tick and what would be started. With it, each
-    task is started as the schedule does, and followed until its run is settled.
+    Without --yes it only shows the state of each tick and what would be started. With --yes it
+    starts each task as the schedule does and follows it until its run has ended.
     """
-    from cronce.cli.output.backfill import Teller  # noqa: PLC0415  # rich
+    from cronce.cli.output.backfill import BackfillReport  # noqa: PLC0415  # rich
 
     commands = commands_for(ctx, job, "-")
     with opened(url) as ledger:
@@ -146,18 +146,18 @@ def command(
         _check_periods(ledger, job)
         span = _span(schedule, start, end)
         ticks = _ticks(definition, *span, limit=limit, now=now)
-        gaps = plan(ticks, _standing(ledger, job, ticks), policy.on_lost, now)
-        teller = Teller(schedule, gaps, on_stderr=as_document)
-        filling = Backfill(gaps, _Work(starter, teller), parallel=parallel, keep_going=keep_going)
+        gaps = plan(ticks, _existing(ledger, job, ticks), policy.on_lost, now)
+        report = BackfillReport(schedule, gaps, on_stderr=as_document)
+        filling = Backfill(gaps, _Work(starter, report), parallel=parallel, keep_going=keep_going)
         again = commands.backfill(_options(ctx))
         try:
             if not dry_run:
-                code = _fill(filling, teller, again)
+                code = _fill(filling, report, again)
                 for run in _skipped_for(ledger, gaps, since=now, job=job):
-                    teller.tell_skipped(run, replace(commands, period=run.period).run_again())
+                    report.skipped(run, replace(commands, period=run.period).run_again())
                 return code
             if not as_document:
-                teller.show_plan(job, span, again, left_out=_has_coming(schedule, now, span[1]))
+                report.plan(job, span, again, left_out=_has_coming(schedule, now, span[1]))
             return 0
         finally:
             if as_document:
@@ -166,7 +166,7 @@ def command(
 
 
 def _options(ctx: click.Context) -> list[str]:
-    """The options to give again, so that the same backfill goes on."""
+    """The options to repeat in the command that continues this backfill."""
     given = [
         (f"--{name.replace('_', '-')}", ctx.params[param])
         for name, param in (
@@ -183,11 +183,11 @@ def _options(ctx: click.Context) -> list[str]:
 
 
 def _check_periods(ledger: Ledger, job: str) -> None:
-    """Return unless the job names its periods itself: each tick would seem missing, and its work be done again."""
+    """Refuse a job that names its own periods: each tick would seem missing, and its work would be repeated."""
     newest = ledger.page(job).runs
     if newest and not any(scheduled_time_of(run.period) for run in newest):
-        allowed = f"a job whose periods are its ticks; the newest of its runs is for {newest[0].period}"
-        raise InputInvalidError("JOB", job, f"{allowed}, and 'cronce rerun' can start it")
+        allowed = f"a job whose periods are its ticks; its newest run is for {newest[0].period}"
+        raise InputInvalidError("JOB", job, f"{allowed}. Start single runs with 'cronce rerun'")
 
 
 def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]:
@@ -201,19 +201,19 @@ def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]
 
 
 def _ticks(definition: JobDefinition, since: datetime, until: datetime, *, limit: int, now: datetime) -> list[datetime]:
-    """The ticks that were due. One that is still to come would be refused as done when its time comes."""
+    """The ticks that were due. A tick run before its time would be refused as done when it is due."""
     end = definition.end
     until = min(until, now)
     due = (t for t in ticks_between(definition.schedule, since, max(since, until)) if end is None or t < end)
     ticks = list(islice(due, limit + 1))
     if len(ticks) > limit:
         span = f"{period_of(since)} to {period_of(until)}"
-        raise InputInvalidError("the span", span, f"at most {limit} periods, or as many as --limit N says")
+        raise InputInvalidError("the span", span, f"at most {limit} periods; raise the limit with --limit N")
     return [tick for tick in ticks if tick <= until]
 
 
 def _skipped_for(ledger: Ledger, gaps: Sequence[Gap], *, since: datetime, job: str) -> list[RunRecord]:
-    """The ticks of the schedule that came meanwhile and found a run of this backfill at work."""
+    """The scheduled runs that were skipped meanwhile because a run of this backfill was active."""
     ours = {gap.period for gap in gaps}
     return [
         run
@@ -228,8 +228,8 @@ def _has_coming(schedule: Schedule, now: datetime, until: datetime) -> bool:
     return coming is not None and coming <= until
 
 
-def _standing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord]:
-    """The runs of the span, read page by page, newest first."""
+def _existing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord]:
+    """The existing runs of the span by period, read page by page, newest first."""
     runs: dict[str, RunRecord] = {}
     before = period_of(ticks[-1] + timedelta(seconds=1)) if ticks else None
     while before is not None:
@@ -239,43 +239,41 @@ def _standing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, 
     return runs
 
 
-def _fill(filling: Backfill, teller: Teller, again: str) -> int:
+def _fill(filling: Backfill, report: BackfillReport, again: str) -> int:
     try:
-        with teller.at_work(filling):
+        with report.progress_of(filling):
             filling.run()
     except (KeyboardInterrupt, CronceError) as error:
-        teller.tell_interrupted(filling, again, by_person=isinstance(error, KeyboardInterrupt))
+        report.interrupted(filling, again, by_person=isinstance(error, KeyboardInterrupt))
         raise
-    return 0 if teller.tell_end(filling, again) else exit_codes.PROBLEM
+    return 0 if report.ended(filling, again) else exit_codes.PROBLEM
 
 
 class _Work:
-    """What the backfill does to the world: through the starter, on this host's clock."""
+    """The world of a backfill: the starter, and this host's clock."""
 
-    def __init__(self, starter: Starter, teller: Teller) -> None:
+    def __init__(self, starter: Starter, report: BackfillReport) -> None:
         self._starter = starter
-        self._run: RunRecord | None = None
-        self.tell_waiting = teller.tell_waiting
-        self.tell_started = teller.tell_started
-        self.tell_settled = teller.tell_settled
+        self.report_waiting = report.waiting
+        self.report_started = report.started
+        self.report_settled = report.settled
 
     def may_start(self, gap: Gap) -> Start | Refuse:
-        """Whether the tick's run may start now."""
-        self._run, verdict = self._starter.may_start(gap.period)
-        return verdict
+        """Whether the run of the tick may start now."""
+        return self._starter.may_start(gap.period)
 
     def start(self, gap: Gap, start: Start) -> StartedAttempt | str:
-        """Start its task; the reason if it was not started."""
-        return self._starter.start(gap.period, self._run, start)
+        """Start its task, or return the reason why ECS did not."""
+        return self._starter.start(gap.period, start)
 
     def found(self, gap: Gap, run: RunRecord) -> StartedAttempt:
-        """Follow the attempt that somebody else began."""
+        """Follow an attempt that another start began."""
         return self._starter.attempt(gap.period, run, run.attempt)
 
     def now(self) -> datetime:
-        """The time."""
+        """The current time."""
         return datetime.now(UTC)
 
     def pause(self) -> None:
-        """Wait until it is worth while to look again."""
+        """Wait until the next look."""
         time.sleep(PAUSE)

@@ -1,4 +1,4 @@
-"""`cronce help`: the help of a command."""
+"""`cronce help`."""
 
 from __future__ import annotations
 

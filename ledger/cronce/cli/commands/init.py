@@ -1,4 +1,4 @@
-"""`cronce init`: create the ledger's table or file."""
+"""`cronce init`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cronce next`: when a job or an expression is due, and what a change of the clocks does to it."""
+"""`cronce next`."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ Examples:
   cronce next daily-digest --count 20
   cronce next daily-digest --config clock.toml
 
-What has brackets or spaces, or begins with @, is an EXPRESSION. Without
---timezone it is read in UTC, and a rate counts from --from.
+An argument with brackets or spaces, or with @ in front, is an EXPRESSION.
+Without --timezone it is read in UTC. A rate counts from --from.
 
 The JSON document is a list of {"utc", "local", "note"}: the tick, which is
-also the period of its run; the same on the clocks of its zone; and what a
-change of the clocks does to it ("" for nothing).
+also the period of its run; the same instant in the schedule's zone; and how
+daylight saving affects it ("" if it does not).
 
-Exit code 64 for an expression that is none: one line names the field.""",
+Exit code 64 for an invalid expression: one line names the field.""",
 )
 @click.argument("what", metavar="JOB|EXPRESSION")
-@click.option("--timezone", metavar="TZ", help="The zone that an EXPRESSION is read in, such as Europe/Berlin.")
+@click.option("--timezone", metavar="TZ", help="The time zone of an EXPRESSION, such as Europe/Berlin.")
 @click.option(
     "--from",
     "since",
     metavar="T",
-    help="From this day or time on (a tick at it counts); without a zone, in the schedule's.  [default: now]",
+    help="The first day or time, included; without a zone, in the schedule's.  [default: now]",
 )
 @click.option(
-    "--count", metavar="N", type=click.IntRange(1, _MOST), default=5, show_default=True, help="So many ticks."
+    "--count", metavar="N", type=click.IntRange(1, _MOST), default=5, show_default=True, help="How many ticks."
 )
 @click.option(
-    "--config", metavar="FILE", help="Look for JOB in this configuration of 'cronce clock', not in the schedule group."
+    "--config", metavar="FILE", help="Find JOB in this configuration of 'cronce clock' instead of the schedule group."
 )
 @json_option
 @group_option
@@ -65,13 +65,13 @@ def command(
     group: str | None,
     url: str | None,
 ) -> None:
-    """List the coming ticks of a job, or of a schedule's expression."""
+    """List the next ticks of a job or of a schedule expression."""
     if is_expression(what):
         if config is not None:
-            raise InputInvalidError("--config", config, "nothing with an EXPRESSION; it is for a JOB")
+            raise InputInvalidError("--config", config, "no --config with an EXPRESSION; it belongs to a JOB")
         table = _of_expression(what, timezone or "UTC", since)
     elif timezone is not None:
-        allowed = "nothing with a JOB, which has its own; it is for an EXPRESSION"
+        allowed = "no --timezone with a JOB, which has its own; it belongs to an EXPRESSION"
         raise InputInvalidError("--timezone", timezone, allowed)
     else:
         table = _of_clock(what, config) if config is not None else _of_job(what, url, group)
@@ -93,20 +93,20 @@ def command(
     if ticks:
         console.print(ticks_table(ticks, zone=table.timezone, now=None if since else datetime.now(UTC)))
     if not ticks:
-        console.say("Never again." if since is None else f"Never from {start:%Y-%m-%d %H:%M:%S} UTC on.")
+        console.say("No further ticks." if since is None else f"No ticks from {start:%Y-%m-%d %H:%M:%S} UTC on.")
     elif len(ticks) < count:
-        console.say("After that, never again.")
+        console.say("No ticks after that.")
 
 
 @value_class(kw_only=True)
 class _Timetable:
-    """When something is due, as it was found.
+    """The ticks that were asked for.
 
     Attributes:
-        start: From where on to look, if that was settled on the way.
-        name: What to call it, with what separates it from its words; empty for an expression.
-        end: From this on it is not due any more; None for no end.
-        remark: What keeps the ticks from being runs; empty if nothing.
+        start: The first instant to list, if it is fixed already.
+        name: Printed before the schedule's description: `JOB: `, or empty for an expression.
+        end: No ticks from this instant on; None for no end.
+        remark: Why these ticks do not become runs; empty if they do.
     """
 
     ticks: Schedule | Every
@@ -117,7 +117,7 @@ class _Timetable:
 
     @property
     def timezone(self) -> str:
-        """The zone that it is read in."""
+        """The IANA zone of the ticks."""
         return self.ticks.timezone if isinstance(self.ticks, Schedule) else "UTC"
 
 
@@ -147,8 +147,8 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
     definition = launcher_for(url, group).find(job)
     check_ticks_are_known(definition)
     remarks = [
-        "" if definition.enabled else "its schedule is disabled, so none of these is delivered",
-        "the job is suspended, so each of these is skipped" if definition.policy.suspend else "",
+        "" if definition.enabled else "its schedule is disabled: none of these ticks will be delivered",
+        "the job is suspended: each of these ticks will be skipped" if definition.policy.suspend else "",
     ]
     return _Timetable(
         ticks=definition.schedule, name=f"{job}: ", end=definition.end, remark="; ".join(filter(None, remarks))
@@ -161,7 +161,7 @@ def _of_clock(job: str, config: str) -> _Timetable:
     try:
         text = Path(config).read_text("utf-8")
     except (OSError, ValueError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputInvalidError("--config", config, f"a readable TOML file ({cause})") from None
     jobs = {each.name: each for each in config_from_toml(text, what=config)}
     if job not in jobs:

@@ -1,4 +1,4 @@
-"""`cronce release`: free a run for its next attempt."""
+"""`cronce release`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Examples:
   cronce release daily-digest 2026-11-29 --reason "checked: half was sent"
   cronce release daily-digest 2026-11-29 --force --reason "host unplugged"
 
-Exit code 1 if the run is not one to release; the message says what to do.""",
+Exit code 1 if the run cannot be released; the message says what to do.""",
 )
 @click.argument("job")
 @click.argument("period")
 @click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
-@click.option("--force", is_flag=True, help="Take it from an owner that is still alive.")
-@click.option("--actor", metavar="NAME", help="Who releases it; recorded. [default: you, as user@host]")
+@click.option("--force", is_flag=True, help="Release it even though its owner is alive.")
+@click.option("--actor", metavar="NAME", help="Who releases it; recorded.  [default: you, as user@host]")
 @ledger_option
 @click.pass_context
 def command(
@@ -38,7 +38,7 @@ def command(
     actor: str | None,
     url: str | None,
 ) -> int:
-    """Free a held, lost or stuck run for its next attempt."""
+    """Release a held, lost or stuck run for its next attempt."""
     with opened(url) as ledger:
         was = ledger.run(job, period)
         released = ledger.release(job, period, actor=actor or operator(), note=reason, force=force)
@@ -46,9 +46,9 @@ def command(
     name = f"{visible(job)} {visible(period)}"
     if isinstance(released, NotReleased):
         return complain(f"{name} is not released: {_why_not(released, was, commands)}")
-    click.echo(f"Released {name}: attempt {released.attempt} of {visible(released.owner)} is over.")
+    click.echo(f"Released {name}: attempt {released.attempt} of {visible(released.owner)} has ended.")
     if was and was.status is Status.RUNNING and force:
-        click.echo("If that owner still lives it stops at its next heartbeat, a quarter of its lease from now at most.")
+        click.echo("If its owner is still alive, it stops at its next heartbeat: within a quarter of its lease.")
     click.echo(f"The next start begins attempt {released.attempt + 1}. To start it now:")
     click.echo(f"  {visible(commands.run_again())}")
     return 0
@@ -61,7 +61,7 @@ def _why_not(reason: NotReleased, run: RunRecord | None, commands: Commands) -> 
         case NotReleased.STILL_RUNNING:
             owner = f" ({visible(run.owner)})" if run else ""
             take = visible(commands.release(force=True))
-            return f"its owner{owner} is alive. Stop that one; or take the run from it: {take}"
+            return f"its owner{owner} is alive. Stop the owner, or take the run from it: {take}"
         case NotReleased.NOT_HELD:
             status = f" ({run.status})" if run else ""
-            return f"it is not held{status}. What can be done: {visible(commands.show())}"
+            return f"it is not held{status}. To see what you can do: {visible(commands.show())}"

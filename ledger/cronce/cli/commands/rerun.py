@@ -1,4 +1,4 @@
-"""`cronce rerun`: start the task of one period again, as its schedule would."""
+"""`cronce rerun`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cronce.vocabulary.names import checked_period
 from cronce.vocabulary.states import Trigger
 
 PAUSE = 2.0
-"""Seconds between two looks at a run; a look costs the ledger one read."""
+"""Seconds between two looks at a run; each costs one read of the ledger."""
 
 
 @click.command(
@@ -43,24 +43,25 @@ Examples:
   cronce rerun daily-digest 2026-11-29T05:00:00Z --force \\
       --reason "half of the mails went to spam"
 
-A run that is at work, done or held is refused, with what to do instead.
-PERIOD has to be a tick of the job's schedule, or a run in the ledger.
+A run that is active, done or held is refused, with what to do instead.
+PERIOD must be a tick of the job's schedule, or a run in the ledger.
 
 \b
 Exit codes: 0 the task was started (with --follow: and the run succeeded);
-1 it was not, or the run failed; 64 bad usage; 69 the ledger, the schedules
-or ECS cannot be used.
+1 it was not started, or the run failed; 64 bad usage; 69 the ledger, the
+schedules or ECS cannot be used.
 
 The JSON document is {"job", "period", "started", "attempt", "task", "reason",
-"run"}: the run as it stands at the end, and why nothing was started.""",
+"run"}: reason says why nothing was started or why the run failed, run is the
+run at the end.""",
 )
 @click.argument("job")
 @click.argument("period")
 @click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
 @click.option("--force", is_flag=True, help="Repeat a success, or take over a held run; needs --reason.")
-@click.option("--follow", is_flag=True, help="Wait until the run is settled, and tell how it goes.")
+@click.option("--follow", is_flag=True, help="Wait until the run has ended, and report its progress.")
 @click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
-@click.option("--unscheduled", is_flag=True, help="Also a PERIOD that the schedule does not have, or not yet.")
+@click.option("--unscheduled", is_flag=True, help="Accept a PERIOD that is no tick of the schedule, or not due yet.")
 @json_option
 @group_option
 @ledger_option
@@ -79,7 +80,7 @@ def command(
     group: str | None,
     url: str | None,
 ) -> int:
-    """Start the task of one period of JOB again, as its schedule does."""
+    """Start the task of one period of JOB, as its schedule does."""
     if force and not reason:
         raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
     period = checked_period(period, what="PERIOD")
@@ -97,15 +98,15 @@ def command(
             reason=reason,
             force=force,
         )
-        run, verdict = starter.may_start(period)
-        if run is None and not unscheduled and definition.ticks_are_known:
+        verdict = starter.may_start(period)
+        if verdict.run is None and not unscheduled and definition.ticks_are_known:
             check_is_due(definition.schedule, period, now=datetime.now(UTC))
         report = _Report(job, period, as_document=as_document)
         if isinstance(verdict, Refuse):
-            return report.not_started(verdict.reason, verdict.why, run)
-        started = starter.start(period, run, verdict)
+            return report.not_started(verdict.reason, verdict.why, verdict.run)
+        started = starter.start(period, verdict)
         if isinstance(started, str):
-            return report.not_started("NOT_LAUNCHED", started, run)
+            return report.not_started("NOT_LAUNCHED", started, verdict.run)
         report.started(started, verdict, commands, follow=follow)
         if not follow:
             return report.ended(started)
@@ -119,13 +120,13 @@ def _follow(started: StartedAttempt, report: _Report, commands: Commands) -> int
                 news(started)
                 time.sleep(PAUSE)
     except KeyboardInterrupt:
-        complain(f"not followed any more; its task goes on. Look at it: {commands.show()}")
+        complain(f"no longer following; the task continues. To see the run: {commands.show()}")
         raise
     return report.ended(started)
 
 
 class _Report:
-    """Tells what happens: to a person, or as one document at the end."""
+    """Reports what happens: line by line to a person, or as one document at the end."""
 
     def __init__(self, job: str, period: str, *, as_document: bool) -> None:
         from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
@@ -135,37 +136,37 @@ class _Report:
         self._name = f"{visible(job)} {visible(period)}"
 
     def not_started(self, reason: str, why: str, run: RunRecord | None) -> int:
-        """Nothing was started, for that reason."""
+        """Report that nothing was started; the exit code."""
         self._print_document(started=False, attempt=None, task=None, reason=reason, run=run)
         return complain(f"{self._name} is not started: {why}")
 
     def started(self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool) -> None:
-        """The task was started."""
+        """Report that the task was started."""
         task = short_owner(started.task or "")
         self._console.say(f"Started {self._name}: attempt {started.attempt}, {task}.")
         if start.remark:
             self._console.say(visible(start.remark))
         if not follow:
-            self._console.say("It takes the run when its container is up. To look at it:")
+            self._console.say("It claims the run when its container is up. To see the run:")
             self._console.print_command(commands.show())
 
     @contextmanager
     def waiting(self) -> Iterator[Callable[[StartedAttempt], None]]:
-        """While the block lasts, what is waited for is shown; call the function with each look."""
+        """Show what the command waits for until the block ends; call the function after each look."""
         told: list[bool] = []
 
         def news(started: StartedAttempt) -> None:
             if started.claimed and not told:
                 told.append(True)
                 owner = short_owner(started.run.owner) if started.run else ""
-                self._console.say(f"At work: attempt {started.attempt} by {owner}.")
-                status.update("waiting for its end")
+                self._console.say(f"Running: attempt {started.attempt} by {owner}.")
+                status.update("waiting for the run to end")
 
-        with self._console.status("waiting for its container") as status:
+        with self._console.status("waiting for the container") as status:
             yield news
 
     def ended(self, started: StartedAttempt) -> int:
-        """The command is over; the exit code."""
+        """Report how the attempt ended, if it was followed; the exit code."""
         outcome = started.outcome
         self._print_document(
             started=True,

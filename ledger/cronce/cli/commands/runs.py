@@ -1,4 +1,4 @@
-"""`cronce runs`: what ran, newest first."""
+"""`cronce runs`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cronce.vocabulary.states import Status
 _MOST_A_PAGE = 1000
 
 _MOST_READ = 10_000
-"""So many runs `--status` looks through before it says how to go on."""
+"""How many runs `--status` searches before it prints how to continue."""
 
 
 @click.command(
@@ -28,9 +28,9 @@ Examples:
   cronce runs daily-digest --status FAILED --status MISSED
   cronce runs daily-digest --json | jq -r '.runs[] | .period + " " + .status'
 
-The JSON document is {"job", "runs", "before"}: the runs newest first, each
-with the attributes of the table, and for --before what leads to the next
-page (null on the last).""",
+The JSON document is {"job", "runs", "before"}: the runs, newest first, with
+every attribute of their rows, and the value of --before for the next page
+(null on the last one).""",
 )
 @click.argument("job")
 @click.option(
@@ -42,7 +42,7 @@ page (null on the last).""",
     "statuses",
     multiple=True,
     type=click.Choice([status.value for status in Status], case_sensitive=False),
-    help="Only runs in this state; may be repeated.",
+    help="Only runs with this status; may be repeated.",
 )
 @json_option
 @ledger_option
@@ -76,10 +76,10 @@ def command(
         earlier = f" before {before}" if before else ""
         console.out(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.")
     if following is not None:
-        console.out(f"Earlier ones: --before {shlex.quote(visible(following))}")
+        console.out(f"For earlier runs: --before {shlex.quote(visible(following))}")
     if odd := next((run for run in found if deserves_a_look(run, now)), None):
         commands = commands_for(ctx, job, odd.period)
-        console.out(f"Why {visible(odd.period)} stands so, and what to do:")
+        console.out(f"Why {visible(odd.period)} did not succeed, and what to do:")
         console.print_command(commands.show())
         if may_be_run_again(odd, now):
             console.out("To run it again now:")
@@ -89,7 +89,7 @@ def command(
 def _find(
     ledger: Ledger, job: str, *, limit: int, before: str | None, statuses: tuple[str, ...]
 ) -> tuple[list[RunRecord], str | None]:
-    """The first runs in one of the states, and the period before which to go on."""
+    """The first runs with one of the statuses, and the period before which to continue."""
     found: list[RunRecord] = []
     read = 0
     every = len(statuses) == len(Status)

@@ -1,4 +1,4 @@
-"""`cronce show`: all about one run, and what to do next."""
+"""`cronce show`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Examples:
   cronce show daily-digest 2026-11-29
   cronce show daily-digest 2026-11-29T06:00:00Z --json
 
-The JSON document is the run: every attribute of the table under its own name,
-null where it has none, times in ISO 8601 UTC. result and checkpoint are JSON
-texts, as the table has them.""",
+The JSON document is the run: every attribute of its row by name, null where
+it has no value, times in ISO 8601 UTC. result and checkpoint are JSON texts,
+as stored.""",
 )
 @click.argument("job")
 @click.argument("period")
@@ -32,16 +32,16 @@ texts, as the table has them.""",
 @ledger_option
 @click.pass_context
 def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url: str | None) -> int:
-    """Show all about one run, and what to do next.
+    """Show one run in full, and what to do next.
 
-    Its attempts, its owner and lease, what blocked or failed it, and the exact command that the
-    state calls for.
+    Its attempts, its owner and lease, what blocked it or made it fail, and the exact command to
+    type next.
     """
     with opened(url) as ledger:
         run = ledger.run(job, period)
         blocker = _blocker_of(run, ledger) if run else None
     if run is None:
-        hint = f"'cronce runs {visible(job)}' lists those there are."
+        hint = f"'cronce runs {visible(job)}' lists the runs of the job."
         return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
     if as_document:
         from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
@@ -60,7 +60,7 @@ def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url
 
 
 def _blocker_of(run: RunRecord, ledger: Ledger) -> RunRecord | None:
-    """The run that was in the way, if it can be found: somebody else may have written its name."""
+    """The run named in `blocked_by`, if it can be read: a foreign writer may have put anything there."""
     with suppress(InputInvalidError, RecordUnreadableError):
         return ledger.run(run.job, run.blocked_by) if run.blocked_by else None
     return None

@@ -1,1 +1,1 @@
-"""What the commands for people print."""
+"""What the commands print."""

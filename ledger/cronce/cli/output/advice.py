@@ -1,4 +1,4 @@
-"""What a run's state means and what to do next, pure: the on-call's page, one state at a time."""
+"""What the state of a run means and what to do next. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cronce.vocabulary.values import value_class
 
 @value_class
 class Step:
-    """One thing to do; `command` is a line for a shell, None where there is nothing to type."""
+    """One thing to do; `command` is a line for a shell, or None if there is nothing to type."""
 
     text: str
     command: str | None = None
@@ -24,7 +24,7 @@ class Step:
 
 @value_class
 class Advice:
-    """What the state means, and the steps that are open."""
+    """What a state means, and what a person can do."""
 
     meaning: str
     steps: tuple[Step, ...] = ()
@@ -32,11 +32,11 @@ class Advice:
 
 @value_class
 class Commands:
-    """The lines to type about one run.
+    """The command lines to suggest about one run.
 
     Attributes:
-        ledger: The URL to repeat in each; None where the environment has it.
-        group: The schedule group to repeat where a task is started; None where it need not be said.
+        ledger: The URL to repeat in each; None if the environment has it.
+        group: The schedule group to repeat in commands that start a task; None if it need not be given.
         has_schedules: False for a ledger without a schedule group, from which no task can be started.
     """
 
@@ -47,22 +47,22 @@ class Commands:
     has_schedules: bool = False
 
     def show(self, period: str | None = None) -> str:
-        """Look at this run, or at another one of the job."""
+        """Show this run, or another one of the job."""
         return self._line("show", [], [self.job, period or self.period])
 
     def release(self, *, force: bool = False) -> str:
-        """Free the run."""
+        """Release the run."""
         return self._line("release", ["--force"] * force + ["--reason", "WHY"], [self.job, self.period])
 
     def run_again(self, *, force: bool = False) -> str:
-        """Start the run by hand: its task, or without a schedule its command."""
+        """Start the run: its task, or without a schedule group its command."""
         if self.has_schedules:
             return self._line("rerun", self._group() + ["--force", "--reason", "WHY"] * force, [self.job, self.period])
         options = [f"--job={self.job}", f"--period={self.period}", "--trigger=manual"] + ["--force=WHY"] * force
         return self._line("exec", options, []) + " -- COMMAND"
 
     def runs(self) -> str:
-        """Look at all runs of the job."""
+        """List the runs of the job."""
         return self._line("runs", [], [self.job])
 
     def backfill(self, options: Sequence[str]) -> str:
@@ -74,19 +74,19 @@ class Commands:
 
     def _line(self, command: str, options: list[str], names: list[str]) -> str:
         words = ["cronce", command, *([f"--ledger={self.ledger}"] if self.ledger else []), *options]
-        # A name that looks like an option must not be one.
+        # A name that looks like an option must not be parsed as one.
         words += ["--"] if any(name.startswith("-") for name in names) else []
         return shlex.join([*words, *names])
 
 
 def advise(run: RunRecord, now: datetime, commands: Commands) -> Advice:
-    """What the run's state means at `now`, and what may be done about it."""
+    """What the state of the run means at `now`, and what a person can do."""
     match run.status:
         case Status.RUNNING:
             return _advise_running(run, now, commands)
         case Status.SUCCEEDED:
-            again = Step("To repeat it all the same, with a reason that is recorded:", commands.run_again(force=True))
-            return Advice("Done. Every later start of this period is refused.", (again,))
+            again = Step("To repeat it anyway, with a reason that is recorded:", commands.run_again(force=True))
+            return Advice("Succeeded. Every later start of this period is refused.", (again,))
         case Status.FAILED:
             return _advise_failed(run, commands)
         case Status.SKIPPED | Status.MISSED:
@@ -96,44 +96,43 @@ def advise(run: RunRecord, now: datetime, commands: Commands) -> Advice:
 
 
 def deserves_a_look(run: RunRecord, now: datetime) -> bool:
-    """True for a run that was not done and is not at work either."""
+    """True for a run that neither succeeded nor is active."""
     return run.status is not Status.SUCCEEDED and run.liveness(now) is not Liveness.ALIVE
 
 
 def may_be_run_again(run: RunRecord, now: datetime) -> bool:
-    """True for a run that a person's start would take over as it stands."""
+    """True for a run that a person can start as it is."""
     return deserves_a_look(run, now) and run.liveness(now) is not Liveness.NO_LEASE
 
 
 def _advise_running(run: RunRecord, now: datetime, commands: Commands) -> Advice:
     if run.lease_until is None:
-        meaning = (
-            "HELD: its row has no lease (something other than cronce wrote it), so nothing takes it over by itself."
-        )
-        return Advice(meaning, (Step("Once you know that its owner is gone, free it:", commands.release()),))
+        meaning = "HELD: its row has no lease (something other than cronce wrote it), so no start takes it over."
+        return Advice(meaning, (Step("Once you know that its owner has ended, release it:", commands.release()),))
     if run.liveness(now) is Liveness.EXPIRED:
-        return _lost(f"Lost: its owner is silent and its lease ended {age(run.lease_until, now=now)}.", run, commands)
+        meaning = f"Lost: its owner sends no heartbeats, and its lease expired {age(run.lease_until, now=now)}."
+        return _lost(meaning, run, commands)
     if now > run.lease_until:
         left = length(run.lease_until + MAX_CLOCK_SKEW - now)
         return Advice(
-            f"Silent: its lease is over. It counts as alive for {left} more, because clocks may differ"
+            f"Its lease has expired. Its owner counts as alive for another {left}, because clocks may differ"
             f" by {length(MAX_CLOCK_SKEW)}.",
             (Step("Wait; then the next start takes it over."),),
         )
     left = length(run.lease_until - now)
-    asked = f" It is asked to stop: {run.cancel_requested}." if run.cancel_requested else ""
+    asked = f" Its owner was asked to stop: {run.cancel_requested}." if run.cancel_requested else ""
     return Advice(
-        f"At work: every other start is refused.{asked}",
+        f"Running: every other start is refused.{asked}",
         (
-            Step(f"Nothing to do. If its owner dies, its lease is over in {left}, and the next start takes it over."),
-            Step("To take it from a living owner (stop that one first):", commands.release(force=True)),
+            Step(f"Nothing to do. If its owner dies, its lease expires in {left} and the next start takes it over."),
+            Step("To take it from its owner while that is alive (stop the owner first):", commands.release(force=True)),
         ),
     )
 
 
 def _advise_failed(run: RunRecord, commands: Commands) -> Advice:
     if run.reason in LOST_REASONS:
-        return _lost("Lost: its owner ended without a word, so nobody can say how far the work got.", run, commands)
+        return _lost("Lost: its owner ended without a report, so it is unknown how far the work got.", run, commands)
     again = Step("To run it now:", commands.run_again())
     following = run.attempt + 1
     match run.reason:
@@ -143,19 +142,17 @@ def _advise_failed(run: RunRecord, commands: Commands) -> Advice:
             )
         case Reason.REPLACED:
             return Advice(
-                "Stopped, because a newer run of the job took its place. Only a person starts it again.", (again,)
+                "Stopped, because a newer run of the job replaced it. Only a person can start it again.", (again,)
             )
         case str() as reason if reason.startswith(Reason.LAUNCH_FAILED):
-            return Advice("Not run: its task stopped before it asked for the run, so no attempt began.", (again,))
+            return Advice("Not run: its task stopped before it claimed the run, so no attempt began.", (again,))
         case Reason.INTERRUPTED:
-            meaning = (
-                f"Stopped from outside; that does not count as a failure. The next start begins attempt {following}."
-            )
+            meaning = f"Interrupted from outside, which is no failure. The next start begins attempt {following}."
             return Advice(meaning, (again,))
         case _:
             meaning = (
-                f"Failed; failures so far: {run.failures}. While that is within the job's backoff_limit (default 0),"
-                f" the next start begins attempt {following}; after that only a person may."
+                f"Failed; counted failures: {run.failures}. Up to the job's backoff_limit (default 0), machines start"
+                f" attempt {following}; beyond it, only a person can."
             )
             return Advice(meaning, (again,))
 
@@ -165,16 +162,16 @@ def _advise_not_started(run: RunRecord, commands: Commands) -> Advice:
     match run.reason:
         case Reason.OVERLAP:
             before = f" ({run.blocked_by})" if run.blocked_by else ""
-            first = [Step("What was in the way:", commands.show(run.blocked_by))] if run.blocked_by else []
-            return Advice(f"Not run: another run of the job{before} was at work when it was due.", (*first, again))
+            first = [Step("To see that run:", commands.show(run.blocked_by))] if run.blocked_by else []
+            return Advice(f"Not run: another run of the job{before} was active when it was due.", (*first, again))
         case Reason.SUSPENDED:
             return Advice("Not run: the job was suspended.", (again,))
         case Reason.TOO_LATE:
-            return Advice("Not run: it was asked for after its starting deadline.", (again,))
+            return Advice("Not run: its start came after the starting deadline.", (again,))
         case Reason.NEVER_DELIVERED:
-            return Advice("Not run: its tick was never delivered, or no task came of it.", (again,))
+            return Advice("Not run: its tick was never delivered, or started no task.", (again,))
         case _:
-            return Advice("Not run: nothing started it, or its task never came up.", (again,))
+            return Advice("Not run: nothing started it, or its task failed to start.", (again,))
 
 
 def _lost(meaning: str, run: RunRecord, commands: Commands) -> Advice:
@@ -185,6 +182,6 @@ def _lost(meaning: str, run: RunRecord, commands: Commands) -> Advice:
                 f"Under on_lost=RETRY (the default) the next start begins attempt {run.attempt + 1}; to start it now:",
                 commands.run_again(),
             ),
-            Step("Under on_lost=HOLD it is HELD until a person frees it:", commands.release()),
+            Step("Under on_lost=HOLD it is HELD until a person releases it:", commands.release()),
         ),
     )

@@ -1,4 +1,4 @@
-"""What `cronce backfill` shows on a terminal, on rich: a plan, a line per event, and a progress bar."""
+"""The terminal output of `cronce backfill`, on rich."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cronce.cli.actions.fill import Backfill, Gap, Result
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import Standing
+from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.tables import PlainConsole, gaps_table
 from cronce.cli.output.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
 from cronce.schedule import Schedule
 
+_RESULT_WORDS = {
+    Result.ALREADY_DONE: "already done",
+    Result.NOT_LAUNCHED: "not launched",
+    Result.AT_WORK: "still running",
+    Result.NOT_STARTED: "not started",
+}
 
-class Teller:
-    """Tells a person what there is to do and what happens: a bar on a terminal, plain lines elsewhere."""
+
+class BackfillReport:
+    """Prints the plan and the progress: a line per event, and a bar on a terminal."""
 
     def __init__(self, schedule: Schedule, gaps: Sequence[Gap], *, on_stderr: bool) -> None:
         self._console = PlainConsole(sys.stderr if on_stderr else None)
@@ -31,8 +38,8 @@ class Teller:
         self._filling: Backfill | None = None
         self._bar: BackfillBar | None = None
 
-    def show_plan(self, job: str, span: tuple[datetime, datetime], again: str, *, left_out: bool) -> None:
-        """What stands, and what would be started."""
+    def plan(self, job: str, span: tuple[datetime, datetime], again: str, *, left_out: bool) -> None:
+        """Print the state of each tick, and the command that starts the missing runs."""
         say = self._console.say
         since, until = (local_of(at, self._schedule.timezone) for at in span)
         say(f"{visible(job)}: {self._schedule.describe()}")
@@ -42,70 +49,74 @@ class Teller:
         if left_out:
             say("Ticks that are not due yet are left out.")
         if all(gap.is_done for gap in self._gaps):
-            say("There is nothing to start.")
+            say("Nothing to start.")
         else:
-            say("Nothing was started. To start what is not done:")
+            say("Nothing was started. To start the runs that have not succeeded:")
             self._console.print_command(again)
 
     @contextmanager
-    def at_work(self, filling: Backfill) -> Iterator[None]:
-        """While the block lasts, a terminal shows how far it is."""
+    def progress_of(self, filling: Backfill) -> Iterator[None]:
+        """Show a progress bar until the block ends."""
         self._filling = filling
         self._console.say(_counted(self._gaps))
         with BackfillBar(self._console, total=len(self._gaps)) as self._bar:
             self._show_counts()
             yield
 
-    def tell_waiting(self, gap: Gap, why: str) -> None:
-        """The tick has to wait for another run."""
+    def waiting(self, gap: Gap, why: str) -> None:
+        """Report that the tick waits for another run."""
         self._console.say(f"{gap.period}  waits: {visible(why)}")
 
-    def tell_started(self, gap: Gap, attempt: StartedAttempt) -> None:
-        """Its task was started, or it was found at work."""
+    def started(self, gap: Gap, attempt: StartedAttempt) -> None:
+        """Report that its task was started, or that its run was found active."""
         owner = attempt.task or (attempt.run.owner if attempt.run else "")
-        what = "started" if attempt.task else "at work already"
+        what = "started" if attempt.task else "already running"
         self._console.say(f"{gap.period}  {what}: attempt {attempt.attempt}, {short_owner(owner)}")
         self._show_counts()
 
-    def tell_settled(self, gap: Gap, result: Result, text: str) -> None:
-        """It has come to its end."""
+    def settled(self, gap: Gap, result: Result, text: str) -> None:
+        """Report its outcome."""
         match result:
             case Result.NOT_LAUNCHED | Result.REFUSED:
                 text = f"not started: {text}"
             case Result.ALREADY_DONE:
-                text = "done meanwhile, by an attempt of somebody else"
+                text = "succeeded meanwhile, by another start"
             case _:
                 pass
         self._console.say(f"{gap.period}  {visible(text)}")
         self._show_counts()
 
-    def tell_interrupted(self, filling: Backfill, again: str, *, by_person: bool) -> None:
-        """What goes on by itself, and how to go on with the rest."""
+    def interrupted(self, filling: Backfill, again: str, *, by_person: bool) -> None:
+        """Report which tasks continue, and how to continue the backfill."""
         say = self._console.say
-        say("Interrupted." if by_person else "Cut short.")
+        say("Interrupted." if by_person else "Stopped by an error.")
         for gap, attempt in filling.open:
-            say(f"{gap.period}  goes on by itself{_by(attempt)}")
+            say(f"{gap.period}  continues{_by(attempt)}")
         if filling.starting:
-            say(f"{filling.starting.period}  may have been started; starting it again begins no second task")
-        self._say_how_to_go_on(filling, again)
+            say(f"{filling.starting.period}  may have been started; starting it again starts no second task")
+        self._say_how_to_continue(filling, again)
 
-    def tell_end(self, filling: Backfill, again: str) -> bool:
-        """How it ended; True if everything is done."""
+    def ended(self, filling: Backfill, again: str) -> bool:
+        """Report how it ended; True if every run has succeeded."""
         if filling.is_all_done:
-            self._console.say("Everything is done.")
+            self._console.say("All runs have succeeded.")
         else:
-            self._say_how_to_go_on(filling, again)
+            self._say_how_to_continue(filling, again)
         return filling.is_all_done
 
-    def tell_skipped(self, run: RunRecord, again: str) -> None:
-        """A tick of the schedule found the job at work here, and was skipped."""
-        self._console.say(f"{run.period}  came while {run.blocked_by} was at work, and was skipped. To run it now:")
+    def skipped(self, run: RunRecord, again: str) -> None:
+        """Report a scheduled run that was skipped because this backfill was active."""
+        self._console.say(
+            f"{run.period}  was skipped because {run.blocked_by} was active when it was due. To run it now:"
+        )
         self._console.print_command(again)
 
-    def _say_how_to_go_on(self, filling: Backfill, again: str) -> None:
+    def _say_how_to_continue(self, filling: Backfill, again: str) -> None:
         counts = Counter(filling.result_of(gap) for gap in self._gaps)
-        self._console.say(", ".join(f"{number} {result.replace('_', ' ')}" for result, number in counts.items()) + ".")
-        self._console.say("What is done stays done. To go on:")
+        self._console.say(
+            ", ".join(f"{number} {_RESULT_WORDS.get(result, result)}" for result, number in counts.items()) + "."
+        )
+        self._console.say("Runs that succeeded are not repeated. To continue:")
         self._console.print_command(again)
 
     def _show_counts(self) -> None:
@@ -123,21 +134,21 @@ def _by(attempt: StartedAttempt) -> str:
 
 def _counted(gaps: Sequence[Gap]) -> str:
     """`30 ticks: 20 done, 3 failed, 7 missing`."""
-    counts = Counter(gap.standing for gap in gaps)
+    counts = Counter(gap.state for gap in gaps)
     if not gaps:
-        return "no tick was due"
+        return "no ticks were due"
     many = f"{len(gaps)} tick{'s' if len(gaps) > 1 else ''}"
-    return f"{many}: {', '.join(f'{counts[each]} {each}' for each in Standing if counts[each])}"
+    return f"{many}: {', '.join(f'{counts[each]} {each}' for each in PeriodState if counts[each])}"
 
 
 class BackfillBar:
-    """How far a backfill is, at the foot of a terminal; nothing elsewhere."""
+    """A progress bar at the bottom of a terminal; prints nothing elsewhere."""
 
     def __init__(self, console: PlainConsole, *, total: int) -> None:
-        """Nothing is shown before the `with` block.
+        """Prepare the bar; it is shown during the `with` block.
 
         Args:
-            console: Where lines are told meanwhile.
+            console: Where lines are printed meanwhile.
             total: How many ticks there are.
         """
         self._progress = Progress(
@@ -152,17 +163,17 @@ class BackfillBar:
         self._task = self._progress.add_task("", total=total)
 
     def __enter__(self) -> Self:
-        """Show it."""
+        """Show the bar."""
         self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Take it away."""
+        """Remove the bar."""
         self._progress.stop()
 
     def show(self, *, done: int, failed: int, open_: int) -> None:
-        """The counts as they are now."""
-        text = "settled, " + (f"{failed} failed, " if failed else "") + f"{open_} at work"
+        """Show the current counts."""
+        text = "settled, " + (f"{failed} failed, " if failed else "") + f"{open_} running"
         self._progress.update(self._task, completed=done + failed, description=text)

@@ -1,4 +1,4 @@
-"""What commands print with `--json`: a run has every attribute of the table under its own name."""
+"""The JSON documents that commands print with `--json`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def run_document(run: RunRecord) -> dict[str, Any]:
-    """The run with every attribute, null where it has none; all times are ISO 8601 in UTC.
+    """The run with every attribute of its row by name, null where it has no value; times are ISO 8601 in UTC.
 
-    So `expires_at` is a time too, although the table has it in epoch seconds for DynamoDB.
+    That includes `expires_at`, which the row stores in epoch seconds for DynamoDB.
     """
     item = encode(run)
     document = dict.fromkeys(name for name in field_names(RunRecord) if name != "extra") | item
@@ -33,7 +33,7 @@ def run_document(run: RunRecord) -> dict[str, Any]:
 
 
 def tick_document(tick: Preview) -> dict[str, str]:
-    """The tick in UTC, spelled as the period of its run; on its zone's clocks; and what is odd about it."""
+    """The tick in UTC, written as the period of its run; in local time; and how daylight saving affects it."""
     return {"utc": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
 
 
@@ -44,21 +44,21 @@ def backfill_document(
     timezone: str,
     filling: Backfill | None,
 ) -> dict[str, Any]:
-    """Every tick of the span with what the ledger had and, where something was started, what became of it."""
+    """Every tick of the span with its state before and, if the backfill ran, its outcome."""
     ticks = [
         {
             "period": gap.period,
             "local": local_of(gap.tick, timezone).isoformat(),
-            "was": gap.standing,
+            "was": gap.state,
             "result": filling and filling.result_of(gap),
         }
         for gap in gaps
     ]
-    counts = Counter(str(filling.result_of(gap) if filling else gap.standing) for gap in gaps)
+    counts = Counter(str(filling.result_of(gap) if filling else gap.state) for gap in gaps)
     since, until = (period_of(at) for at in span)
     return {"job": job, "from": since, "to": until, "ticks": ticks, "counts": counts}
 
 
 def as_json(document: object) -> str:
-    """The document as text, in ASCII: nothing in it can act on a terminal."""
+    """The document as ASCII text, so that no character in it can control a terminal."""
     return json.dumps(document, indent=2, default=str)

@@ -1,7 +1,7 @@
-"""Runs and ticks for people, on rich: tables and pages that fit 80 columns.
+"""Tables and pages about runs and ticks, on rich; they fit 80 columns.
 
-Whatever comes from the ledger becomes a `Text` of `visible` characters: neither escape sequences
-nor rich's own markup in a name or an error are ever acted on.
+Text from the ledger is always a `Text` of `visible` characters, so that neither escape sequences
+nor rich's markup in a name or an error take effect.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cronce.cli.actions.fill import Gap
-from cronce.cli.actions.may_start import Standing
+from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.advice import Advice
 from cronce.cli.output.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
@@ -36,25 +36,25 @@ STATUS_STYLES = {
     Status.MISSED: "magenta",
 }
 
-_STANDING_STYLES = {
-    Standing.MISSING: "magenta",
-    Standing.DONE: "green",
-    Standing.RUNNING: "cyan",
-    Standing.FAILED: "red",
-    Standing.LOST: "red",
-    Standing.HELD: "red",
-    Standing.SKIPPED: "yellow",
-    Standing.MISSED: "magenta",
+_STATE_STYLES = {
+    PeriodState.MISSING: "magenta",
+    PeriodState.DONE: "green",
+    PeriodState.RUNNING: "cyan",
+    PeriodState.FAILED: "red",
+    PeriodState.LOST: "red",
+    PeriodState.HELD: "red",
+    PeriodState.SKIPPED: "yellow",
+    PeriodState.MISSED: "magenta",
 }
 
 _THEN = {
-    Standing.DONE: "-",
-    Standing.RUNNING: "wait for its end",
-    Standing.HELD: "none: 'cronce release' it first",
+    PeriodState.DONE: "-",
+    PeriodState.RUNNING: "wait until it ends",
+    PeriodState.HELD: "none: 'cronce release' it first",
 }
 
 _WIDE = 110
-"""From so many columns on there is room for owners and whole times."""
+"""The width from which tables have owners and full times."""
 
 _PIPED_WIDTH = 200
 _MOST_SHOWN_BYTES = 2000
@@ -62,10 +62,10 @@ _LABEL_WIDTH = 12
 
 
 class PlainConsole(Console):
-    """A console that prints what it is given: no markup, no emoji codes, no highlighting.
+    """A console without markup, emoji codes and highlighting.
 
-    Colour only on a terminal and without `NO_COLOR`; into a pipe lines are wide, so that nothing
-    is cut that somebody greps for.
+    It uses colour on a terminal only, and not with `NO_COLOR`. Lines into a pipe are wide, so that
+    nothing that somebody greps for is cut.
     """
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -84,27 +84,27 @@ class PlainConsole(Console):
         )
 
     def say(self, text: str) -> None:
-        """A line as it is; what a bar or a spinner shows stays below it."""
+        """Print a line unchanged, above a progress bar if there is one."""
         self.print(Text(text), soft_wrap=True)
 
     def print_command(self, command: str) -> None:
-        """A line to copy: on one line, however long it is."""
+        """Print a command to copy, never broken into several lines."""
         self.print(Text("  " + visible(command), style="bold"), soft_wrap=True)
 
     def print_advice(self, advice: Advice) -> None:
-        """What to do next, each step with its command below it."""
+        """Print the next steps, each with its command below it."""
         for step in advice.steps:
             self.print(Text(visible(step.text)))
             if step.command is not None:
                 self.print_command(step.command)
 
     def on_broken_pipe(self) -> None:
-        """Leave the error to the command's end; rich would leave the process here."""
+        """Let the command handle it; rich would exit the process here."""
         raise BrokenPipeError
 
 
 def runs_table(runs: Iterable[RunRecord], *, now: datetime, wide: bool = False) -> Table:
-    """One line a run."""
+    """A table with one line per run."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     table.add_column("PERIOD", overflow="fold", min_width=10, max_width=40)
     table.add_column("STATUS", no_wrap=True)
@@ -133,13 +133,13 @@ def runs_table(runs: Iterable[RunRecord], *, now: datetime, wide: bool = False) 
 def run_page(
     run: RunRecord, advice: Advice, *, now: datetime, blocker: RunRecord | None = None
 ) -> Sequence[RenderableType]:
-    """Everything about one run; print each part on its own.
+    """Everything about one run, as parts to print one after the other.
 
     Args:
         run: The run.
         advice: What its state means.
         now: Aware.
-        blocker: The run that was in its way, as it stands now.
+        blocker: The run named in `blocked_by`, as it is now.
     """
     title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run.status))
     parts: list[RenderableType] = [title, Text(visible(advice.meaning)), Text(), _facts(run, now, blocker)]
@@ -191,7 +191,7 @@ def _lease(run: RunRecord, now: datetime) -> str | None:
     if run.lease_until is None:
         return "none"
     left = run.lease_until - now
-    return f"{length(left)} left" if left > timedelta(0) else f"over since {moment(run.lease_until, now=now)}"
+    return f"{length(left)} left" if left > timedelta(0) else f"expired {moment(run.lease_until, now=now)}"
 
 
 def _blocked_by(run: RunRecord, blocker: RunRecord | None, now: datetime) -> str | None:
@@ -208,7 +208,7 @@ def _payload(text: str | None) -> str | None:
     if text is None:
         return None
     cut = shortened(text, _MOST_SHOWN_BYTES)
-    return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json has all)")
+    return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json shows all)")
 
 
 def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
@@ -234,12 +234,12 @@ def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
 
 
 def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None) -> Table:
-    """One line a tick: in UTC as the period of its run is spelled, and on the clocks of its zone.
+    """A table with one line per tick: in UTC, as the period of its run, and in local time.
 
     Args:
-        ticks: What to list.
-        zone: The zone that they are read in.
-        now: Aware; None where it does not matter how far away they are.
+        ticks: The ticks.
+        zone: IANA name of the schedule's zone.
+        now: Aware; None for a table without the time until each tick.
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     table.add_column("UTC (PERIOD)", no_wrap=True)
@@ -259,7 +259,7 @@ def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None) ->
 
 
 def gaps_table(gaps: Iterable[Gap], zone: str) -> Table:
-    """One line a tick: what stands for it, and what a backfill does about it."""
+    """A table with one line per tick: the state of its run, and what the backfill does."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     table.add_column("PERIOD", no_wrap=True)
     if zone != "UTC":
@@ -268,13 +268,13 @@ def gaps_table(gaps: Iterable[Gap], zone: str) -> Table:
     table.add_column("THEN", overflow="fold")
     for gap in gaps:
         local = [f"{local_of(gap.tick, zone):%a %Y-%m-%d %H:%M:%S %Z}"] if zone != "UTC" else []
-        standing = Text(gap.standing, style=_STANDING_STYLES[gap.standing])
-        table.add_row(gap.period, *local, standing, _THEN.get(gap.standing, "start it"))
+        state = Text(gap.state, style=_STATE_STYLES[gap.state])
+        table.add_row(gap.period, *local, state, _THEN.get(gap.state, "start it"))
     return table
 
 
 def is_wide(console: Console) -> bool:
-    """True if there is room for owners and whole times."""
+    """Whether the console has room for owners and full times."""
     return console.width >= _WIDE
 
 
@@ -283,7 +283,7 @@ def _status(status: Status) -> Text:
 
 
 def _did_start(run: RunRecord) -> bool:
-    """False for a run that was only asked for: its work never began."""
+    """False for a run whose work never began."""
     return run.attempt > 0 and run.status not in (Status.SKIPPED, Status.MISSED)
 
 
@@ -298,7 +298,7 @@ def _note(run: RunRecord, now: datetime, *, with_owner: bool) -> str:
         case Status.RUNNING if run.lease_until is None:
             return "HELD: no lease"
         case Status.RUNNING if run.lease_until is not None and now > run.lease_until:
-            return f"lease over {age(run.lease_until, now=now)}"
+            return f"lease expired {age(run.lease_until, now=now)}"
         case Status.RUNNING:
             return f"by {short_owner(run.owner)}" if with_owner else ""
         case Status.SKIPPED if run.reason == Reason.OVERLAP and run.blocked_by:

@@ -1,4 +1,4 @@
-"""Values as a person reads them, pure: text from outside, moments, ages, durations."""
+"""Values as text for people: foreign text, times, ages, durations, causes. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _LONGEST_CELL = 100
 
 
 def visible(text: str) -> str:
-    r"""The text on one line, without anything that a terminal would act on.
+    r"""The text on one line, without characters that control a terminal.
 
-    Names and error texts come from anybody who may write the table: an escape sequence, a line
-    break or a change of the writing direction shows as `\x1b`, `\n`, `\u202e`.
+    Anybody who may write the table can put anything into names and errors. An escape sequence, a
+    line break or a change of the writing direction becomes `\x1b`, `\n`, `\u202e`.
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def visible_lines(text: str) -> str:
-    """As `visible`, but line breaks stay: for an error's text, shown on its own."""
+    """As `visible`, but with line breaks kept, for the text of an error."""
     return "\n".join(visible(line.expandtabs(4)) for line in text.splitlines())
 
 
 def one_line(text: str) -> str:
-    """The beginning of the first line with something on it, as `visible`, for a cell of a table."""
+    """The beginning of the first non-empty line, as `visible`, for a cell of a table."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -40,13 +40,13 @@ def moment(at: datetime, *, now: datetime, zone: tzinfo | None = None) -> str:
     Args:
         at: Aware.
         now: Aware.
-        zone: The zone to show; None for this host's. Its name always stands beside the time.
+        zone: The zone to show; None for that of this host. Its name is always printed.
     """
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S %Z} ({age(at, now=now)})"
 
 
 def age(at: datetime, *, now: datetime) -> str:
-    """`3m ago`, `in 12s`, `now`: the largest whole unit that fits."""
+    """`3m ago`, `in 12s`, `now`, in the largest whole unit that fits."""
     seconds = (now - at).total_seconds()
     size = abs(seconds)
     if size < _SECOND:
@@ -63,7 +63,7 @@ def age(at: datetime, *, now: datetime) -> str:
 
 
 def length(duration: timedelta) -> str:
-    """`0.4s`, `12s`, `1m 20s`, `2h 5m`, `3d 4h`: two units at most."""
+    """`0.4s`, `12s`, `1m 20s`, `2h 5m`, `3d 4h`, in at most two units."""
     seconds = duration.total_seconds()
     if seconds < _TEN_SECONDS:
         return f"{max(seconds, 0):.1f}s"
@@ -79,14 +79,14 @@ def length(duration: timedelta) -> str:
 
 
 def short_owner(owner: str) -> str:
-    """An owner that fits a column: of an ECS task's ARN only the beginning of its id."""
+    """An owner that fits a column: for the ARN of an ECS task, the beginning of the task id."""
     if owner.startswith("arn:") and ":task/" in owner:
         return "task " + visible(owner.rpartition("/")[2][:12])
     return visible(owner)
 
 
 def why_ended(reason: str | None, exit_code: int | None, error: str | None) -> str:
-    """`exit code 3, the mail server said no`: why an attempt ended, as `visible`; empty where nobody said."""
+    """`exit code 3, the mail server said no`: why an attempt ended, as `visible`; empty if unknown."""
     match reason, exit_code:
         case Reason.EXIT_CODE, int():
             first = f"exit code {exit_code}"

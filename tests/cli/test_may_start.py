@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.cli.actions.may_start import Refuse, Standing, Start, may_start, standing_of
+from cronce.cli.actions.may_start import PeriodState, Refuse, Start, period_state, person_may_start
 from cronce.cli.output.advice import Commands
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.records import RunRecord
@@ -27,7 +27,7 @@ def asked(
     at: object = T0,
 ) -> Start | Refuse:
     """The answer to a person who asks at T0."""
-    return may_start(
+    return person_may_start(
         standing,
         holder,
         policy=policy or Policy(),
@@ -50,10 +50,13 @@ def asked(
         (run(status=Status.MISSED, reason=Reason.TOO_LATE, attempt=0), 1),
     ],
 )
-def test_what_was_not_done_may_be_started(standing: RunRecord | None, attempt: int) -> None:
-    """Whatever the limits for machines are; nothing has to be forced."""
+def test_a_run_that_did_not_succeed_may_be_started(standing: RunRecord | None, attempt: int) -> None:
+    """Whatever the limits for machines are, and without force."""
     policy = Policy(starting_deadline=timedelta(seconds=1), suspend=True)
-    assert asked(standing, policy=policy, at=T0 + timedelta(days=1)) == Start(attempt=attempt)
+    answer = asked(standing, policy=policy, at=T0 + timedelta(days=1))
+    assert answer == Start(run=standing)
+    assert isinstance(answer, Start)
+    assert answer.attempt == attempt
 
 
 def test_a_success_is_repeated_by_force_alone() -> None:
@@ -61,15 +64,16 @@ def test_a_success_is_repeated_by_force_alone() -> None:
     done = run(status=Status.SUCCEEDED)
     refused = asked(done)
     assert isinstance(refused, Refuse)
-    assert (refused.reason, refused.in_the_way) == ("ALREADY_SUCCEEDED", None)
+    assert (refused.reason, refused.wait_for) == ("ALREADY_SUCCEEDED", None)
     assert f"cronce rerun --force --reason WHY {JOB} {PERIOD}" in refused.why
-    assert asked(done, force=True) == Start(attempt=2, forced=True)
+    assert asked(done, force=True) == Start(run=done, forced=True)
 
 
 def test_force_is_only_handed_on_where_it_is_needed() -> None:
     """Else a success that comes between the look and the start would be repeated."""
-    assert asked(run(status=Status.FAILED, reason=Reason.EXIT_CODE), force=True) == Start(attempt=2, forced=False)
-    assert asked(None, force=True) == Start(attempt=1, forced=False)
+    failed = run(status=Status.FAILED, reason=Reason.EXIT_CODE)
+    assert asked(failed, force=True) == Start(run=failed, forced=False)
+    assert asked(None, force=True) == Start(run=None, forced=False)
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -77,9 +81,9 @@ def test_a_living_owner_is_never_disturbed(*, force: bool) -> None:
     """The answer says who it is, and is the run to wait for; just after the lease it is free."""
     refused = asked(run(owner="host:7"), force=force, at=LEASE_IS_OVER_AT)
     assert isinstance(refused, Refuse)
-    assert (refused.reason, refused.in_the_way) == ("RUNNING_ELSEWHERE", run(owner="host:7"))
+    assert (refused.reason, refused.wait_for) == ("RUNNING_ELSEWHERE", run(owner="host:7"))
     assert "attempt 1 by host:7" in refused.why
-    assert asked(run(), at=LEASE_IS_OVER_AT + TICK) == Start(attempt=2)
+    assert asked(run(), at=LEASE_IS_OVER_AT + TICK) == Start(run=run())
 
 
 def test_a_held_run_waits_for_a_release_or_a_reason() -> None:
@@ -88,12 +92,12 @@ def test_a_held_run_waits_for_a_release_or_a_reason() -> None:
     hold = Policy(on_lost=OnLost.HOLD)
     refused = asked(held, policy=hold)
     assert isinstance(refused, Refuse)
-    assert (refused.reason, refused.in_the_way) == ("HELD", None)
+    assert (refused.reason, refused.wait_for) == ("HELD", None)
     assert "cronce release --reason WHY" in refused.why
-    assert asked(held, policy=hold, force=True) == Start(attempt=2, forced=True)
+    assert asked(held, policy=hold, force=True) == Start(run=held, forced=True)
     foreign = asked(run(lease_until=None), force=True)
     assert isinstance(foreign, Refuse)
-    assert (foreign.reason, foreign.in_the_way) == ("HELD", None)
+    assert (foreign.reason, foreign.wait_for) == ("HELD", None)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_another_run_at_work_counts_as_the_policy_says(
     answer = asked(None, at_work, policy=Policy(concurrency_policy=policy))
     if refused:
         assert isinstance(answer, Refuse)
-        assert (answer.reason, answer.in_the_way) == ("OVERLAPPING", at_work)
+        assert (answer.reason, answer.wait_for) == ("OVERLAPPING", at_work)
         assert "2026-11-28, attempt 1 by other" in answer.why
     else:
         assert isinstance(answer, Start)
@@ -131,14 +135,14 @@ def test_a_dead_holder_is_in_nobodys_way() -> None:
     """Its slot is taken over; just before that it counts."""
     dead = run(period=OTHER)
     assert isinstance(asked(None, dead, at=LEASE_IS_OVER_AT), Refuse)
-    assert asked(None, dead, at=LEASE_IS_OVER_AT + TICK) == Start(attempt=1)
+    assert asked(None, dead, at=LEASE_IS_OVER_AT + TICK) == Start(run=None)
 
 
 def test_nobody_waits_for_a_holder_without_a_lease() -> None:
     """It may stand so for ever."""
     refused = asked(None, run(period=OTHER, lease_until=None))
     assert isinstance(refused, Refuse)
-    assert refused.in_the_way is None
+    assert refused.wait_for is None
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -155,19 +159,21 @@ def test_the_answer_is_the_one_that_the_task_would_get(status: Status, reason: s
 @pytest.mark.parametrize(
     ("standing", "on_lost", "expected"),
     [
-        (None, OnLost.RETRY, Standing.MISSING),
-        (run(status=Status.SUCCEEDED), OnLost.RETRY, Standing.DONE),
-        (run(lease_until=T0), OnLost.RETRY, Standing.RUNNING),
-        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.RETRY, Standing.LOST),
-        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.HOLD, Standing.HELD),
-        (run(lease_until=None), OnLost.RETRY, Standing.HELD),
-        (run(status=Status.FAILED, reason=Reason.EXIT_CODE), OnLost.HOLD, Standing.FAILED),
-        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.RETRY, Standing.LOST),
-        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.HOLD, Standing.HELD),
-        (run(status=Status.SKIPPED, reason=Reason.OVERLAP), OnLost.RETRY, Standing.SKIPPED),
-        (run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED), OnLost.RETRY, Standing.MISSED),
+        (None, OnLost.RETRY, PeriodState.MISSING),
+        (run(status=Status.SUCCEEDED), OnLost.RETRY, PeriodState.DONE),
+        (run(lease_until=T0), OnLost.RETRY, PeriodState.RUNNING),
+        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.RETRY, PeriodState.LOST),
+        (run(lease_until=T0 - timedelta(seconds=6)), OnLost.HOLD, PeriodState.HELD),
+        (run(lease_until=None), OnLost.RETRY, PeriodState.HELD),
+        (run(status=Status.FAILED, reason=Reason.EXIT_CODE), OnLost.HOLD, PeriodState.FAILED),
+        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.RETRY, PeriodState.LOST),
+        (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.HOLD, PeriodState.HELD),
+        (run(status=Status.SKIPPED, reason=Reason.OVERLAP), OnLost.RETRY, PeriodState.SKIPPED),
+        (run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED), OnLost.RETRY, PeriodState.MISSED),
     ],
 )
-def test_a_period_stands_in_one_of_a_few_words(standing: RunRecord | None, on_lost: OnLost, expected: Standing) -> None:
+def test_a_period_stands_in_one_of_a_few_words(
+    standing: RunRecord | None, on_lost: OnLost, expected: PeriodState
+) -> None:
     """For the plan of a backfill."""
-    assert standing_of(standing, on_lost, T0) is expected
+    assert period_state(standing, on_lost, T0) is expected

@@ -10,7 +10,7 @@ import pytest
 
 from cronce.cli.actions.fill import Backfill, Gap, Result, plan
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import Refuse, Standing, Start
+from cronce.cli.actions.may_start import PeriodState, Refuse, Start
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.names import period_of
@@ -58,7 +58,7 @@ class World:
     def may_start(self, gap: Gap) -> Start | Refuse:
         """The next verdict that a test put there, else yes."""
         given = self.verdicts.get(gap.period)
-        return given.pop(0) if given else Start(attempt=1)
+        return given.pop(0) if given else Start(run=None)
 
     def start(self, gap: Gap, start: Start) -> StartedAttempt | str:
         """The task claims at once."""
@@ -88,16 +88,16 @@ class World:
                 status = self.ends_as.get(each.period, Status.SUCCEEDED)
                 self.rows[each.period] = run(period=each.period, status=status)
 
-    def tell_waiting(self, gap: Gap, why: str) -> None:
+    def report_waiting(self, gap: Gap, why: str) -> None:
         """Write it down."""
         self.log.append(f"wait {gap.period}: {why}")
 
-    def tell_started(self, gap: Gap, attempt: StartedAttempt) -> None:
+    def report_started(self, gap: Gap, attempt: StartedAttempt) -> None:
         """Write down what is not in the log as a start already."""
         if attempt.task is None:
             self.log.append(f"found {gap.period}")
 
-    def tell_settled(self, gap: Gap, result: Result, text: str) -> None:
+    def report_settled(self, gap: Gap, result: Result, text: str) -> None:
         """Write it down."""
         self.log.append(f"{result} {gap.period}")
         assert text
@@ -118,9 +118,9 @@ def filled(world: World, *, parallel: int = 1, keep_going: bool = False) -> Back
     return backfill
 
 
-def refused(reason: RefusalReason, in_the_way: RunRecord | None = None) -> Refuse:
+def refused(reason: RefusalReason, wait_for: RunRecord | None = None) -> Refuse:
     """A verdict against it."""
-    return Refuse(reason=reason, why=reason.value, in_the_way=in_the_way)
+    return Refuse(run=None, reason=reason, why=reason.value, wait_for=wait_for)
 
 
 def test_one_is_started_when_the_one_before_is_settled() -> None:
@@ -191,7 +191,7 @@ def test_if_somebody_elses_attempt_fails_it_is_our_turn() -> None:
     world.ends_as[PERIODS[0]] = Status.FAILED
     world.verdicts[PERIODS[0]] = [
         refused(RefusalReason.RUNNING_ELSEWHERE, at_work(PERIODS[0])),
-        Start(attempt=1),
+        Start(run=None),
     ]
 
     def get_well(_number: int) -> None:
@@ -260,5 +260,5 @@ def test_an_interruption_while_a_task_is_started_says_that_nobody_knows() -> Non
 def test_the_plan_has_what_stands_for_each_tick() -> None:
     """And nothing of other periods."""
     rows = {PERIODS[0]: done(PERIODS[0]), PERIODS[2]: at_work(PERIODS[2]), "2026-W48": done("2026-W48")}
-    standing = [gap.standing for gap in plan(TICKS, rows, OnLost.RETRY, T0)]
-    assert standing == [Standing.DONE, Standing.MISSING, Standing.RUNNING, Standing.MISSING]
+    standing = [gap.state for gap in plan(TICKS, rows, OnLost.RETRY, T0)]
+    assert standing == [PeriodState.DONE, PeriodState.MISSING, PeriodState.RUNNING, PeriodState.MISSING]

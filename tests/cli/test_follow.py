@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cronce.cli.actions.follow import Outcome, StartedAttempt, outcome_of
+from cronce.cli.actions.follow import AttemptResult, StartedAttempt, result_of_attempt
 from cronce.ecs import CallUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -39,7 +39,7 @@ class Scripted:
 
 def looks(
     world: Scripted, count: int, *, before: RunRecord | None = None, task: str | None = "task"
-) -> list[Outcome | None]:
+) -> list[AttemptResult | None]:
     """What that many looks at attempt 2, or at 1 of a new run, find."""
     attempt = (before.attempt if before else 0) + 1
     started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=attempt, before=before, task=task)
@@ -52,40 +52,40 @@ def looks(
         (None, None),
         (FAILED_BEFORE, None),
         (run(attempt=2), None),
-        (run(attempt=2, status=Status.SUCCEEDED), Outcome(ok=True, text="SUCCEEDED, took 0.0s")),
-        (run(attempt=3, status=Status.SUCCEEDED), Outcome(ok=True, text="SUCCEEDED, took 0.0s")),
+        (run(attempt=2, status=Status.SUCCEEDED), AttemptResult(ok=True, text="SUCCEEDED, took 0.0s")),
+        (run(attempt=3, status=Status.SUCCEEDED), AttemptResult(ok=True, text="SUCCEEDED, took 0.0s")),
         (
             run(attempt=2, status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3),
-            Outcome(ok=False, text="FAILED: exit code 3, took 0.0s"),
+            AttemptResult(ok=False, text="FAILED: exit code 3, took 0.0s"),
         ),
         (
             run(attempt=2, status=Status.FAILED, reason=Reason.ERROR, error="no\nway"),
-            Outcome(ok=False, text="FAILED: error, no ..., took 0.0s"),
+            AttemptResult(ok=False, text="FAILED: error, no ..., took 0.0s"),
         ),
         (
             run(attempt=2, status=Status.SKIPPED, reason=Reason.OVERLAP, blocked_by="2026-11-28"),
-            Outcome(ok=False, text="SKIPPED: overlap with 2026-11-28"),
+            AttemptResult(ok=False, text="SKIPPED: overlap with 2026-11-28"),
         ),
         (
             run(attempt=1, version=3, status=Status.FAILED, reason="launch_failed: no capacity"),
-            Outcome(ok=False, text="FAILED: launch_failed: no capacity, took 0.0s"),
+            AttemptResult(ok=False, text="FAILED: launch_failed: no capacity, took 0.0s"),
         ),
         # The watchdog tidies up what stood before, while the task still comes up.
         (run(attempt=1, version=3, status=Status.FAILED, reason=Reason.LEASE_LOST), None),
     ],
 )
 def test_only_the_started_attempt_or_a_later_one_is_the_outcome(
-    standing: RunRecord | None, expected: Outcome | None
+    standing: RunRecord | None, expected: AttemptResult | None
 ) -> None:
     """What stood before is not news."""
-    assert outcome_of(standing, attempt=2, before=FAILED_BEFORE, now=T0) == expected
+    assert result_of_attempt(standing, attempt=2, before=FAILED_BEFORE, now=T0) == expected
 
 
 def test_an_owner_that_falls_silent_is_an_outcome() -> None:
     """When its lease is over, and not before."""
     claimed = run(attempt=2)
-    assert outcome_of(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT) is None
-    lost = outcome_of(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT + TICK)
+    assert result_of_attempt(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT) is None
+    lost = result_of_attempt(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT + TICK)
     assert lost is not None
     assert not lost.ok
 
@@ -93,7 +93,7 @@ def test_an_owner_that_falls_silent_is_an_outcome() -> None:
 def test_a_missed_mark_of_the_watchdog_is_not_the_end_of_a_task_that_comes_up() -> None:
     """The row of a tick that nobody delivered may be written while the person's task is starting."""
     missed = run(attempt=0, status=Status.MISSED, reason=Reason.NEVER_DELIVERED)
-    assert outcome_of(missed, attempt=1, before=None, now=T0) is None
+    assert result_of_attempt(missed, attempt=1, before=None, now=T0) is None
 
 
 def test_a_task_that_stops_before_it_claims_is_found() -> None:
@@ -101,7 +101,9 @@ def test_a_task_that_stops_before_it_claims_is_found() -> None:
     world = Scripted(FAILED_BEFORE, stopped="CannotPullContainerError")
     found = looks(world, 10, before=FAILED_BEFORE)
     assert found[:7] == [None] * 7
-    assert found[7] == Outcome(ok=False, text="not run: its task stopped before it claimed: CannotPullContainerError")
+    assert found[7] == AttemptResult(
+        ok=False, text="not run: its task stopped before it claimed the run: CannotPullContainerError"
+    )
     assert world.questions == 1
 
 
@@ -115,7 +117,7 @@ def test_a_task_that_claimed_is_not_asked_for() -> None:
 def test_a_task_that_claims_and_ends_between_two_looks_is_a_success() -> None:
     """Although ECS says by then that it stopped."""
     world = Scripted(None, None, None, None, None, run(status=Status.SUCCEEDED), stopped="exited")
-    assert looks(world, 6)[-1] == Outcome(ok=True, text="SUCCEEDED, took 0.0s")
+    assert looks(world, 6)[-1] == AttemptResult(ok=True, text="SUCCEEDED, took 0.0s")
 
 
 def test_an_attempt_of_somebody_else_has_no_task_to_ask_for() -> None:
@@ -128,8 +130,9 @@ def test_an_attempt_of_somebody_else_has_no_task_to_ask_for() -> None:
 def test_a_short_outage_is_sat_out() -> None:
     """The task works on, so there is no reason to give up at once."""
     away = LedgerUnavailableError("table runs", "throttled", transient=True)
-    world = Scripted(*[away] * 29, run(status=Status.SUCCEEDED), stopped=CallUnavailableError("DescribeTasks", "busy"))
-    assert looks(world, 30)[-1] == Outcome(ok=True, text="SUCCEEDED, took 0.0s")
+    stopped = CallUnavailableError("DescribeTasks", "busy")
+    world = Scripted(*[away] * 29, run(status=Status.SUCCEEDED), stopped=stopped)
+    assert looks(world, 30)[-1] == AttemptResult(ok=True, text="SUCCEEDED, took 0.0s")
 
 
 @pytest.mark.parametrize(("transient", "survived"), [(True, 29), (False, 0)])
