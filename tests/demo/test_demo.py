@@ -60,6 +60,7 @@ def test_the_story_ends_well_and_every_number_can_be_counted_again(tmp_path: Pat
     assert [past.reason for past in newest.attempts] == ["lease_lost"]
 
 
+@pytest.mark.slow
 def test_the_summary_is_one_document_and_nothing_is_left_behind(tmp_path: Path) -> None:
     """The folder is gone with the mails in it."""
     said = play("--json", temp=tmp_path)
@@ -102,6 +103,7 @@ def test_a_digest_that_does_it_wrong_is_found(tmp_path: Path, does: str) -> None
     assert [one.check.right for one in story.counted] == [False, False]
 
 
+@pytest.mark.slow
 def test_a_number_that_is_off_fails_the_whole_demo(tmp_path: Path) -> None:
     """Exit code 1, a cross beside the number with what it should be, and all files gone."""
     digest = defective_digest(tmp_path, "loses a mail")

@@ -41,6 +41,7 @@ def test_it_answers_a_real_client(dynamodb_local: str) -> None:
     assert client.list_tables()["ResponseMetadata"]["HTTPStatusCode"] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.lane("dynamodb-local")
 def test_it_is_gone_after_its_block() -> None:
     """Nothing answers on its port any more."""
@@ -50,6 +51,7 @@ def test_it_is_gone_after_its_block() -> None:
     assert not _answers(port)
 
 
+@pytest.mark.slow
 @pytest.mark.lane("dynamodb-local")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=lambda end: end.name)
 def test_it_does_not_outlive_a_starter_that_was_killed(end: signal.Signals) -> None:
@@ -70,6 +72,7 @@ def test_it_does_not_outlive_a_starter_that_was_killed(end: signal.Signals) -> N
     assert _becomes_silent(port)
 
 
+@pytest.mark.slow
 @pytest.mark.lane("dynamodb-local")
 def test_it_runs_on_the_java_from_pypi_where_the_machine_has_an_old_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

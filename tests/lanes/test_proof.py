@@ -23,6 +23,7 @@ def test_breaks():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_the_last_line_adds_up_what_was_covered(tmp_path: Path, workers: tuple[str, ...]) -> None:
     """Also where several processes covered it; what failed is counted, and what was said stands above."""

@@ -73,6 +73,7 @@ def test_every_warning_is_described_and_no_other() -> None:
     assert given == set(re.findall(r"^\| `cronce:([a-z-]+)` \|", PAGE, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_cfn_lint_finds_nothing_in_any_of_them(synthesized: dict[str, Path]) -> None:
     """As in the templates of the constructs' own tests."""
     templates = [str(path) for folder in synthesized.values() for path in folder.glob("*.template.json")]

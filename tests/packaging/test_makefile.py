@@ -62,6 +62,7 @@ def test_no_python_at_all_is_said_too(checkout: Path) -> None:
     assert "Install one, or say PYTHON=" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_fresh_checkout_gets_its_environment_once(checkout: Path) -> None:
     """The second call finds it and does nothing."""
     assert _make(checkout, "venv", f"PYTHON={sys.executable}").returncode == 0
