@@ -192,7 +192,7 @@ class Look:
         if len(ticks) <= _FEW:
             found = {tick: self.ledger.run(job.job, period_of(tick)) for tick in ticks}
             return {tick: run for tick, run in found.items() if run is not None}
-        wanted = {period_of(tick): tick for tick in ticks}
+        wanted: dict[str, datetime] = {period_of(tick): tick for tick in ticks}
         rows: dict[datetime, RunRecord] = {}
         before: str | None = period_of(ticks[-1] + timedelta(seconds=1))
         while before is not None and before > period_of(ticks[0]):

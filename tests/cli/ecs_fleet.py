@@ -109,16 +109,7 @@ class Fleet:
         elif task.answer is None:
             settings = TaskSettings.from_environ(task.environ)
             self.ledger._owner = task.arn
-            task.answer = self.ledger.claim(
-                settings.required_job(),
-                settings.required_period(),
-                policy=settings.policy,
-                scheduled_at=settings.scheduled_at,
-                trigger=settings.trigger,
-                force=settings.forced(),
-                actor=settings.actor,
-                note=settings.note,
-            )
+            task.answer = self.ledger.submit(settings.claim_request(token=task.arn, owner=task.arn))
         elif isinstance(task.answer, Refusal):
             task.stopped = True
         elif task.does == "succeed":

@@ -17,57 +17,57 @@ OPTIONS = {"--ledger": LEDGER, "--job": "daily-digest", "--period": "2026-11-29"
 
 BROKEN_BYTES = os.fsdecode(b"digest-\xff")
 
-# Each value for the option of that name, and what the line must name.
+# Each value for the option of that name.
 BAD_VALUES = [
-    ("--job", "", "job"),
-    ("--job", " daily-digest", "job"),
-    ("--job", "daily-digest\n", "job"),
-    ("--job", "daily\x00digest".replace("\x00", "\x07"), "job"),
-    ("--job", "x" * 2049, "job"),
-    ("--job", "ü" * 1025, "job"),
-    ("--job", BROKEN_BYTES, "job"),
-    ("--job", "zero\u200bwidth", "job"),
-    ("--period", "", "period"),
-    ("--period", "2026-11-29 ", "period"),
-    ("--period", "run#2026", "period"),
-    ("--period", "x" * 1021, "period"),
-    ("--period", "two\nlines", "period"),
-    ("--period", BROKEN_BYTES, "period"),
-    ("--period", "2026-11-29T06:00:00", "period"),
-    ("--period", "2026-11-29T06:00:00.5Z", "period"),
-    ("--period", "2026-11-31T06:00:00Z", "period"),
-    ("--period", "2026-11-29T25:00:00Z", "period"),
-    ("--period", "0001-01-01T00:00:00+14:00", "period"),
-    ("--scheduled-time", "2026-11-29", "--scheduled-time"),
-    ("--scheduled-time", "tomorrow", "--scheduled-time"),
-    ("--scheduled-time", "<aws.scheduler.scheduled-time>", "--scheduled-time"),
-    ("--scheduled-time", "2026-11-29T06:00:00.123Z", "--scheduled-time"),
-    ("--trigger", "someone", "--trigger"),
-    ("--trigger", "", "--trigger"),
-    ("--force", "", "force"),
-    ("--force", "  ", "force"),
-    ("--concurrency-policy", "FORBIDDEN", "concurrency_policy"),
-    ("--concurrency-policy", "", "concurrency_policy"),
-    ("--starting-deadline", "5 minutes", "starting_deadline"),
-    ("--starting-deadline", "0", "starting_deadline"),
-    ("--starting-deadline", "-5", "starting"),
-    ("--active-deadline", "500ms", "active_deadline"),
-    ("--active-deadline", "inf", "active_deadline"),
-    ("--active-deadline", "367d", "active_deadline"),
-    ("--backoff-limit", "-1", "backoff"),
-    ("--backoff-limit", "1001", "backoff_limit"),
-    ("--backoff-limit", "2.5", "backoff_limit"),
-    ("--backoff-limit", "٣", "backoff_limit"),
-    ("--on-lost", "GIVE_UP", "on_lost"),
-    ("--lease", "100ms", "lease"),
-    ("--lease", "2h", "lease"),
-    ("--lease", "60 s", "lease"),
-    ("--lease", "1e2", "lease"),
-    ("--grace", "nan", "--grace"),
-    ("--grace", "", "--grace"),
-    ("--refused-exit-code", "256", "--refused-exit-code"),
-    ("--refused-exit-code", "-1", "--refused-exit-code"),
-    ("--refused-exit-code", "²", "--refused-exit-code"),
+    ("--job", ""),
+    ("--job", " daily-digest"),
+    ("--job", "daily-digest\n"),
+    ("--job", "daily\x00digest".replace("\x00", "\x07")),
+    ("--job", "x" * 2049),
+    ("--job", "ü" * 1025),
+    ("--job", BROKEN_BYTES),
+    ("--job", "zero\u200bwidth"),
+    ("--period", ""),
+    ("--period", "2026-11-29 "),
+    ("--period", "run#2026"),
+    ("--period", "x" * 1021),
+    ("--period", "two\nlines"),
+    ("--period", BROKEN_BYTES),
+    ("--period", "2026-11-29T06:00:00"),
+    ("--period", "2026-11-29T06:00:00.5Z"),
+    ("--period", "2026-11-31T06:00:00Z"),
+    ("--period", "2026-11-29T25:00:00Z"),
+    ("--period", "0001-01-01T00:00:00+14:00"),
+    ("--scheduled-time", "2026-11-29"),
+    ("--scheduled-time", "tomorrow"),
+    ("--scheduled-time", "<aws.scheduler.scheduled-time>"),
+    ("--scheduled-time", "2026-11-29T06:00:00.123Z"),
+    ("--trigger", "someone"),
+    ("--trigger", ""),
+    ("--force", ""),
+    ("--force", "  "),
+    ("--concurrency-policy", "FORBIDDEN"),
+    ("--concurrency-policy", ""),
+    ("--starting-deadline", "5 minutes"),
+    ("--starting-deadline", "0"),
+    ("--starting-deadline", "-5"),
+    ("--active-deadline", "500ms"),
+    ("--active-deadline", "inf"),
+    ("--active-deadline", "367d"),
+    ("--backoff-limit", "-1"),
+    ("--backoff-limit", "1001"),
+    ("--backoff-limit", "2.5"),
+    ("--backoff-limit", "٣"),
+    ("--on-lost", "GIVE_UP"),
+    ("--lease", "100ms"),
+    ("--lease", "2h"),
+    ("--lease", "60 s"),
+    ("--lease", "1e2"),
+    ("--grace", "nan"),
+    ("--grace", ""),
+    ("--refused-exit-code", "256"),
+    ("--refused-exit-code", "-1"),
+    ("--refused-exit-code", "²"),
 ]
 
 BAD_URLS = [
@@ -161,11 +161,11 @@ BAD_VARIABLES = [
 ]
 
 
-@pytest.mark.parametrize(("option", "value", "named"), BAD_VALUES)
-def test_a_bad_value_of_an_option_is_refused(tmp_path: Path, option: str, value: str, named: str) -> None:
-    """The line names the option, or its field of the policy."""
+@pytest.mark.parametrize(("option", "value"), BAD_VALUES)
+def test_a_bad_value_of_an_option_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    """The line names the option."""
     options = OPTIONS | {option: value}
-    assert named in refusal_of(tmp_path, *(f"{name}={given}" for name, given in options.items()))
+    assert option in refusal_of(tmp_path, *(f"{name}={given}" for name, given in options.items()))
 
 
 @pytest.mark.parametrize("url", BAD_URLS)

@@ -186,7 +186,7 @@ def test_a_success_is_repeated_only_for_a_reason(host: Host) -> None:
     """`--force` begins the next attempt and keeps the earlier one."""
     assert host.guard("true").wait() == 0
     which = ("--ledger", host.url, "--job", JOB, "--period", PERIOD)
-    forced = host.start("cronce", "exec", *which, "--force", "the mails were wrong", "--", "true")
+    forced = host.start("cronce", "exec", *which, "--trigger=manual", "--force=the mails were wrong", "--", "true")
     assert forced.wait() == 0
     run = host.run()
     assert run is not None

@@ -8,6 +8,7 @@ from cronce.protocol.observing import ReleaseRequest, mark_lost, mark_stopped, r
 from cronce.protocol.operations import get_run
 from cronce.protocol.requests import ClaimRequest
 from cronce.protocol.transitions import Event
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.states import Reason
 from tests.simulation.processes import AwaitEnd, Script, Work
 
@@ -46,4 +47,4 @@ def recorder(job: str, period: str, *, owner: str) -> Script:
 
 def person(job: str, period: str) -> Script:
     """Release the run, if it is held or lost."""
-    return (yield from release(ReleaseRequest(job=job, period=period, actor="ann")))
+    return (yield from release(ReleaseRequest(run=RunName.of(job, period), actor="ann")))

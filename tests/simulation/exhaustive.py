@@ -18,6 +18,7 @@ from itertools import product
 
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.requests import ClaimRequest, bearable_skew
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Status
 from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog
@@ -86,10 +87,10 @@ class Scenario:
             backoff_limit=int(self.fails),
             starting_deadline=self.deadline,
         )
-        first = ClaimRequest(job=JOB, period="11-29", token="ta", owner="a", policy=policy, scheduled_at=EPOCH)
+        first = ClaimRequest(run=RunName.of(JOB, "11-29", EPOCH), token="ta", owner="a", policy=policy)
         period = "11-29" if self.same else "11-30"
         scheduled_at = EPOCH if self.same else EPOCH + timedelta(seconds=1)
-        second = ClaimRequest(job=JOB, period=period, token="tb", owner="b", policy=policy, scheduled_at=scheduled_at)
+        second = ClaimRequest(run=RunName.of(JOB, period, scheduled_at), token="tb", owner="b", policy=policy)
         outcome = FAILED if self.fails else DONE
         processes = [
             Process("a", partial(claimant, first, beats=1, outcome=outcome)),

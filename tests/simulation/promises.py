@@ -11,6 +11,7 @@ from cronce.protocol.observing import NotReleased, ReleaseRequest, release
 from cronce.protocol.operations import Get, Now, Skew, Steps, Swap, Swapped
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.simulation.actors import DONE
@@ -69,13 +70,13 @@ def broken_at_the_end(rows: Rows, policy: Policy, *, job: str, periods: tuple[st
     """What is wrong if everybody died now, all leases ran out, and each period is asked for once more."""
     table = dict(rows)
     for period in periods:
-        ask = ClaimRequest(job=job, period=period, token=f"last-{period}", owner="last", policy=policy)
+        ask = ClaimRequest(run=RunName.of(job, period), token=f"last-{period}", owner="last", policy=policy)
         answer = run_alone(claim(ask), table, policy, now)
         if isinstance(answer, Refused) and answer.reason is RefusalReason.HELD:
             foreign = answer.record is not None and answer.record.lease_until is None
             if policy.on_lost is OnLost.RETRY and not foreign:
                 return f"nothing is stuck: {period} is held although lost runs are retried"
-            released = run_alone(release(ReleaseRequest(job=job, period=period, actor="ann")), table, policy, now)
+            released = run_alone(release(ReleaseRequest(run=RunName.of(job, period), actor="ann")), table, policy, now)
             if isinstance(released, NotReleased):
                 return f"nothing is stuck: {period} is held and cannot be released: {released}"
             answer = run_alone(claim(ask), table, policy, now)

@@ -8,6 +8,7 @@ from typing import Any
 from cronce.protocol.holding import Held
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord, SlotRecord
 from cronce.protocol.requests import ClaimRequest
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import field_names
@@ -55,16 +56,16 @@ def slot(holder: RunRecord | None = None, **changes: object) -> SlotRecord:
 
 def request(*, policy: Policy | None = None, **changes: object) -> ClaimRequest:
     """The wish of an owner called `me` for the default run; other changes than the request's are the policy's."""
-    names = set(field_names(ClaimRequest))
+    names = {*field_names(ClaimRequest), "job", "period", "scheduled_at"}
     of_policy: dict[str, Any] = {name: value for name, value in changes.items() if name not in names}
+    given: dict[str, Any] = {name: value for name, value in changes.items() if name in names}
     default: dict[str, Any] = {
-        "job": JOB,
-        "period": PERIOD,
+        "run": RunName.of(given.pop("job", JOB), given.pop("period", PERIOD), given.pop("scheduled_at", None)),
         "token": "token-of-me",
         "owner": "me",
         "policy": policy or Policy(**of_policy),
     }
-    return ClaimRequest(**default | {name: value for name, value in changes.items() if name in names})
+    return ClaimRequest(**default | given)
 
 
 def held(of: RunRecord | None = None, *, by: SlotRecord | None = None, sent_at: datetime = T0) -> Held:

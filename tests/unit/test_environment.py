@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from cronce.client.settings import TaskSettings
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.names import RunName, checked_job, checked_period
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 
@@ -24,18 +24,12 @@ OF_A_TASK = {
 }
 
 
-def overridden(base: TaskSettings, **options: Any) -> TaskSettings:  # noqa: ANN401  # options of several types
-    """The settings with some options given."""
-    given: dict[str, Any] = dict.fromkeys(("ledger", "job", "period", "scheduled_time", "trigger"))
-    return base.overridden(**given | {"policy": base.policy} | options)
-
-
 def test_what_a_scheduled_task_sets_is_enough() -> None:
     """The period follows from the scheduled time."""
     assert TaskSettings.from_environ(OF_A_TASK) == TaskSettings(
         ledger="dynamodb://runs?region=eu-west-1",
-        job="daily-digest",
-        period="2026-11-29T06:00:00Z",
+        job=checked_job("daily-digest"),
+        period=checked_period("2026-11-29T06:00:00Z"),
         scheduled_at=SIX,
         policy=Policy(backoff_limit=2, lease=timedelta(seconds=30)),
         trigger=Trigger.SCHEDULE,
@@ -84,39 +78,41 @@ def test_a_bad_variable_is_named(name: str, value: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_no_option_changes_nothing() -> None:
-    """What the environment says stands."""
-    settings = TaskSettings.from_environ(OF_A_TASK)
-    assert overridden(settings) == settings
-
-
 def test_every_option_wins() -> None:
-    """The command line is nearer to the person."""
-    changed = overridden(
-        TaskSettings.from_environ(OF_A_TASK),
+    """The command line is nearer to the person. Fields of the policy that no option gives stay."""
+    options = {
+        "ledger": "sqlite:///runs.db",
+        "job": "other",
+        "period": "2026-11-28",
+        "trigger": "manual",
+        "force": "why",
+        "lease": "5m",
+        "grace": "1s",
+    }
+    assert TaskSettings.from_environ(OF_A_TASK, options) == TaskSettings(
         ledger="sqlite:///runs.db",
-        job="other",
-        period="2026-11-28",
-        trigger="manual",
-        policy=Policy(),
-    )
-    assert changed == TaskSettings(
-        ledger="sqlite:///runs.db", job="other", period="2026-11-28", policy=Policy(), trigger=Trigger.MANUAL
+        ledger_called="--ledger",
+        job=checked_job("other"),
+        period=checked_period("2026-11-28"),
+        policy=Policy(backoff_limit=2, lease=timedelta(minutes=5)),
+        trigger=Trigger.MANUAL,
+        force="why",
+        force_called="--force",
     )
 
 
 def test_a_scheduled_time_as_an_option_brings_its_period() -> None:
     """Over both the period and the time of the environment."""
-    settings = TaskSettings.from_environ(OF_A_TASK | {"CRONCE_PERIOD": "2026-11-28"})
-    changed = overridden(settings, scheduled_time="2026-11-30T06:00:00Z")
+    environ = OF_A_TASK | {"CRONCE_PERIOD": "2026-11-28"}
+    changed = TaskSettings.from_environ(environ, {"scheduled_time": "2026-11-30T06:00:00Z"})
     assert (changed.period, changed.scheduled_at) == ("2026-11-30T06:00:00Z", SIX + timedelta(days=1))
 
 
-@pytest.mark.parametrize("option", ["job", "period", "scheduled_time", "trigger"])
+@pytest.mark.parametrize("option", ["job", "period", "scheduled_time", "trigger", "lease", "on_lost"])
 def test_an_empty_option_is_not_absent(option: str) -> None:
     """`--job "$JOB"` with an unset variable is a mistake, not the environment's job; the error names the option."""
     with pytest.raises(InputInvalidError, match=f"^--{option.replace('_', '-')}: ''"):
-        overridden(TaskSettings.from_environ(OF_A_TASK), **{option: ""})
+        TaskSettings.from_environ(OF_A_TASK, {option: ""})
 
 
 def test_what_is_missing_is_said() -> None:
@@ -144,7 +140,12 @@ def test_a_person_may_force(trigger: str) -> None:
     settings = TaskSettings.from_environ(
         OF_A_TASK | {"CRONCE_TRIGGER": trigger, "CRONCE_FORCE": "half went to spam", "CRONCE_ACTOR": "ann@desk"}
     )
-    assert (settings.forced(), settings.actor) == ("half went to spam", "ann@desk")
+    ask = settings.claim_request(token="t", owner="me")
+    assert (ask.force, ask.actor, ask.run) == (
+        "half went to spam",
+        "ann@desk",
+        RunName.of("daily-digest", "2026-11-29T06:00:00Z"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,9 +161,16 @@ def test_a_person_may_force(trigger: str) -> None:
 def test_a_machine_never_forces(given: dict[str, str]) -> None:
     """A variable left in a task definition must not repeat every success."""
     with pytest.raises(InputInvalidError, match="CRONCE_FORCE"):
-        TaskSettings.from_environ(given).forced()
+        TaskSettings.from_environ(OF_A_TASK | given).claim_request(token="t", owner="me")
 
 
 def test_nothing_is_forced_without_the_variable() -> None:
     """Whoever asks."""
-    assert TaskSettings.from_environ({"CRONCE_TRIGGER": "manual", "CRONCE_FORCE": ""}).forced() is None
+    settings = TaskSettings.from_environ(OF_A_TASK | {"CRONCE_TRIGGER": "manual", "CRONCE_FORCE": ""})
+    assert settings.claim_request(token="t", owner="me").force is None
+
+
+def test_an_option_forces_as_little_as_the_variable_without_a_person() -> None:
+    """The error names the option."""
+    with pytest.raises(InputInvalidError, match=r"^--force: 'why'"):
+        TaskSettings.from_environ(OF_A_TASK, {"force": "why"}).claim_request(token="t", owner="me")

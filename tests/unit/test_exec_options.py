@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cronce.cli.runtime.exec import ExecOptions, plain_options
+from cronce.cli.runtime import exec as exec_command
+from cronce.cli.runtime.exec import plain_options
 from cronce.cli.runtime.exec_help import parse
-from cronce.vocabulary.values import field_names
 
-OPTIONS = [f"--{name.replace('_', '-')}" for name in field_names(ExecOptions)]
+OPTIONS = [f"--{name.replace('_', '-')}" for name in exec_command.OPTIONS]
 COMMAND = ["--", "true"]
 
 

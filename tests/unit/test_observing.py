@@ -23,14 +23,15 @@ from cronce.protocol.observing import (
 from cronce.protocol.operations import Now, Steps, Swap, Swapped
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.protocol.transitions import Event
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 
 LATER = T0 + timedelta(hours=1)
-ASK = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", note="checked by hand")
-FORCED = ReleaseRequest(job=JOB, period=PERIOD, actor="ada", force=True)
+ASK = ReleaseRequest(run=RunName.of(JOB, PERIOD), actor="ada", note="checked by hand")
+FORCED = ReleaseRequest(run=RunName.of(JOB, PERIOD), actor="ada", force=True)
 Mark = Callable[[Sighting], Steps[RunRecord]]
 FINAL = [Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.MISSED]
 
@@ -133,14 +134,12 @@ def test_a_last_heartbeat_does_not_hide_that_the_task_stopped() -> None:
 
 
 SEEN = Sighting(
-    job=JOB,
-    period=PERIOD,
+    run=RunName.of(JOB, PERIOD, T0),
     token="token-of-me",
     owner="watchdog",
     reason="launch_failed: AGENT",
     error="no room",
     exit_code=3,
-    scheduled_at=T0,
     trigger=Trigger.CATCH_UP,
 )
 MARKS = [(mark_missed, Status.MISSED), (mark_not_started, Status.FAILED)]

@@ -107,7 +107,7 @@ def test_a_lease_beyond_its_limits_is_refused(lease: timedelta) -> None:
 def test_a_deadline_is_at_least_a_second(name: str) -> None:
     """A shorter one could never be met."""
     assert getattr(Policy.from_fields({name: "1s"}), name) == SECOND
-    with pytest.raises(InputInvalidError, match=f"^{name}: '999ms' .* at least 1s"):
+    with pytest.raises(InputInvalidError, match=f"^policy {name}: '999ms' .* at least 1s"):
         Policy.from_fields({name: "999ms"})
 
 

@@ -7,20 +7,20 @@ when the recorder has marked its row. A checkpoint stays in the row: the next le
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 
 from cronce.client.claim import Claim, Refusal
-from cronce.client.ledger import Ledger
+from cronce.client.ledger import Ledger, new_token
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
 from cronce.protocol.records import RunRecord, may_be_claimed
-from cronce.protocol.requests import RefusalReason
+from cronce.protocol.requests import ClaimRequest, RefusalReason
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
-from cronce.vocabulary.names import checked_job, checked_period
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.values import replace
 
 LEADER = "leader"
 """The period of a leader's row."""
@@ -60,15 +60,14 @@ class Leadership:
         if not timedelta(milliseconds=50) <= poll <= timedelta(minutes=10):
             raise InputInvalidError("poll", format_duration(poll), "50ms to 10m")
         self._ledger = ledger
-        self._name = checked_job(name)
-        self._period = checked_period(period)
+        self._run = RunName.of(name, period)
         self._policy = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW, on_lost=OnLost.RETRY, lease=lease)
         self._poll = poll.total_seconds()
         self._clock = clock or SystemClock()
         self._heard = self._clock.monotonic()
         self._away = False
         self._told: tuple[str, int] | None = None
-        self._token = _new_token()
+        self._token = new_token()
 
     @property
     def silent_for(self) -> float:
@@ -99,7 +98,7 @@ class Leadership:
         while not stop.is_set():
             try:
                 if not self._may_have(row):
-                    row = self._ledger.run(self._name, self._period)
+                    row = self._ledger.run(self._run.job, self._run.period)
                 if self._may_have(row):
                     answer = self._claim(stop)
                     if isinstance(answer, Claim):
@@ -123,34 +122,27 @@ class Leadership:
 
     def _claim(self, stop: StopSignal | None) -> Claim | Refusal:
         """Ask with the token of every try since the last term: one that was given up may have landed."""
-        answer = self._ledger.claim(self._name, self._period, policy=self._policy, token=self._token, stop=stop)
+        ask = ClaimRequest(run=self._run, token=self._token, owner=self._ledger.owner, policy=self._policy)
+        answer = self._ledger.submit(ask, stop=stop)
         if isinstance(answer, Refusal) and answer.reason in _ENDS_FOR_MACHINES:
             # However a term ended, it must not lock everybody out: no limit binds a person's claim.
-            answer = self._ledger.claim(
-                self._name,
-                self._period,
-                policy=self._policy,
-                trigger=Trigger.MANUAL,
-                force=_ANOTHER_TERM,
-                token=self._token,
-                stop=stop,
-            )
+            answer = self._ledger.submit(replace(ask, trigger=Trigger.MANUAL, force=_ANOTHER_TERM), stop=stop)
         if isinstance(answer, Claim):
-            self._token = _new_token()
+            self._token = new_token()
         return answer
 
     def _answered(self) -> None:
         self._heard = self._clock.monotonic()
         if self._away:
             self._away = False
-            report("available", job=self._name, message=f"the ledger answers again: {self._ledger.where}")
+            report("available", job=self._run.job, message=f"the ledger answers again: {self._ledger.where}")
 
     def _failed(self, error: Exception) -> None:
         if not self._away:
             self._away = True
             cause = str(error) if isinstance(error, LedgerUnavailableError) else repr(error)
-            message = f"{cause}; {self._name} stays on standby and keeps asking"
-            report("unavailable", level="ERROR", job=self._name, message=message)
+            message = f"{cause}; {self._run.job} stays on standby and keeps asking"
+            report("unavailable", level="ERROR", job=self._run.job, message=message)
 
     def _tell_holder(self, row: RunRecord | None) -> None:
         """Say who leads, once a term."""
@@ -160,8 +152,4 @@ class Leadership:
         message = None
         if row.lease_until is None:
             message = "its row has no lease (something other than cronce wrote it); 'cronce release' frees it"
-        report("standby", job=self._name, attempt=row.attempt, holder=row.owner, message=message)
-
-
-def _new_token() -> str:
-    return os.urandom(16).hex()
+        report("standby", job=self._run.job, attempt=row.attempt, holder=row.owner, message=message)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from cronce.client.claim import Claim, Refusal
 from cronce.client.driver import Driver, Patience
+from cronce.client.settings import TaskSettings
 from cronce.client.time_source import Clock, SteadyClock, StopSignal, SystemClock
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held
@@ -29,7 +30,7 @@ from cronce.protocol.requests import ClaimRequest, Refused
 from cronce.stores.store import Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
-from cronce.vocabulary.names import checked_job, checked_period, scheduled_time_of
+from cronce.vocabulary.names import RunName, checked_job, checked_period
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Trigger
@@ -105,10 +106,19 @@ class Ledger:
         Raises:
             InputInvalidError: A variable is missing or not usable; the error names it.
         """
-        from cronce.client.settings import TaskSettings  # noqa: PLC0415
-
         settings = TaskSettings.from_environ(os.environ)
-        return cls.from_url(settings.required_ledger(), policy=settings.policy, owner=owner)
+        return cls.from_settings(settings, owner=owner)
+
+    @classmethod
+    def from_settings(cls, settings: TaskSettings, *, owner: str | None = None) -> Ledger:
+        """The ledger of the settings, with their policy.
+
+        Raises:
+            InputInvalidError: The URL is not one of a store; the error names the option or variable.
+            InputMissingError: Nobody gave the URL.
+        """
+        url = settings.required_ledger()
+        return cls.from_url(url, policy=settings.policy, what=settings.ledger_called, owner=owner)
 
     @property
     def where(self) -> str:
@@ -153,33 +163,33 @@ class Ledger:
                 unknown; if it did, its lease runs out and the next claim begins attempt 2, unless
                 that one brings the same token.
         """
-        policy = policy or self._policy
-        self._check_call_timeout(policy)
-        period = checked_period(period)
         ask = ClaimRequest(
-            job=checked_job(job),
-            period=period,
-            token=token or os.urandom(16).hex(),
-            owner=self._owner_name(),
-            policy=policy,
-            trigger=Trigger(trigger),
-            scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
-            force=_checked_reason(force),
-            actor=None if actor is None else shortened(actor),
-            note=None if note is None else shortened(note),
+            run=RunName.of(job, period, scheduled_at),
+            token=token or new_token(),
+            owner=self.owner,
+            policy=policy or self._policy,
+            trigger=trigger,
+            force=force,
+            actor=actor,
+            note=note,
         )
+        return self.submit(ask, stop=stop)
+
+    def submit(self, ask: ClaimRequest, *, stop: StopSignal | None = None) -> Claim | Refusal:
+        """Take the run as requested, or say why it must not start; see `claim`."""
+        self._check_call_timeout(ask.policy)
         driver = self._driver(stop)
-        answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, policy.lease / 2), stop))
+        answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, ask.policy.lease / 2), stop))
         if isinstance(answer, Held):
-            return Claim(answer, driver, policy)
+            return Claim(answer, driver, ask.policy)
         if isinstance(answer, Refused):
-            return Refusal(job=ask.job, period=period, reason=answer.reason, record=answer.record)
+            return Refusal(job=ask.job, period=ask.period, reason=answer.reason, record=answer.record)
         raise ClockSkewError(
             self.where,
             f"this host's clock is {answer.skew.total_seconds():.0f} s away from the store's, more than leases can bear"
             f" ({format_duration(ask.max_clock_skew)})",
             transient=False,
-            hint=f"{ask.job} {period} was not started; synchronize the clock (NTP)",
+            hint=f"{ask.run} was not started; synchronize the clock (NTP)",
         )
 
     def holder(self, job: str) -> RunRecord | None:
@@ -244,8 +254,7 @@ class Ledger:
             LedgerUnavailableError: The store did not answer.
         """
         ask = ReleaseRequest(
-            job=checked_job(job),
-            period=checked_period(period),
+            run=RunName.of(job, period),
             actor=shortened(actor),
             note=None if note is None else shortened(note),
             force=force,
@@ -305,9 +314,7 @@ class Ledger:
             InputInvalidError: A name or time cannot be used; nothing was written.
             LedgerUnavailableError: The store did not answer; call again.
         """
-        seen = self._sighting(
-            job, period, owner=self._owner_name(), reason=reason, scheduled_at=scheduled_at, error=error
-        )
+        seen = self._sighting(job, period, owner=self.owner, reason=reason, scheduled_at=scheduled_at, error=error)
         return self._driver().run(mark_missed(seen), _patience(_LONGEST_PATIENCE))
 
     def mark_not_started(
@@ -371,20 +378,19 @@ class Ledger:
         exit_code: int | None = None,
         trigger: Trigger = Trigger.SCHEDULE,
     ) -> Sighting:
-        period = checked_period(period)
         return Sighting(
-            job=checked_job(job),
-            period=period,
-            token=os.urandom(16).hex(),
+            run=RunName.of(job, period, scheduled_at),
+            token=new_token(),
             owner=owner,
             reason=shortened(reason),
             error=None if error is None else shortened(error),
             exit_code=exit_code,
-            scheduled_at=_checked_time(scheduled_at) or scheduled_time_of(period),
             trigger=trigger,
         )
 
-    def _owner_name(self) -> str:
+    @property
+    def owner(self) -> str:
+        """What this process is called in the ledger. The first call may ask the network for the ECS task."""
         if self._owner is None:
             from cronce.aws.task_identity import task_identity  # noqa: PLC0415  # may ask the network
 
@@ -416,18 +422,9 @@ def _patience(limit: timedelta, stop: StopSignal | None = None) -> Patience:
     return left
 
 
-def _checked_time(at: datetime | None) -> datetime | None:
-    if at is None:
-        return None
-    if at.tzinfo is None or at.microsecond:
-        raise InputInvalidError("scheduled_at", at.isoformat(), "a nominal time: with a time zone, in whole seconds")
-    return at.astimezone(UTC)
-
-
-def _checked_reason(force: str | None) -> str | None:
-    if force is not None and not force.strip():
-        raise InputInvalidError("force", force, "the reason for repeating a success, in words")
-    return None if force is None else shortened(force.strip())
+def new_token() -> str:
+    """A name for one claim, which no other claim has."""
+    return os.urandom(16).hex()
 
 
 def _stop_task(owner: str, reason: str) -> None:

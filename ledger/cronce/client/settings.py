@@ -1,74 +1,112 @@
-"""What the environment of a task says, as typed values."""
+"""What the environment and the command line say about a task, as typed values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TypeVar
 
+from cronce.protocol.requests import ClaimRequest
 from cronce.vocabulary.environment import ACTOR, FORCE, JOB, LEDGER, NOTE, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
-from cronce.vocabulary.names import checked_job, checked_period, parse_scheduled_time, period_of, scheduled_time_of
+from cronce.vocabulary.names import (
+    JobName,
+    Period,
+    RunName,
+    checked_job,
+    checked_period,
+    parse_scheduled_time,
+    period_of,
+    scheduled_time_of,
+)
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import replace, value_class
+from cronce.vocabulary.values import field_names, replace, value_class
+
+_VARIABLES = {
+    "ledger": LEDGER,
+    "job": JOB,
+    "period": PERIOD,
+    "scheduled_time": SCHEDULED_TIME,
+    "trigger": TRIGGER,
+    "force": FORCE,
+    "actor": ACTOR,
+    "note": NOTE,
+}
+_WHICH_PERIOD = frozenset({"period", "scheduled_time"})
+_NO_OPTIONS: Mapping[str, str] = {}
+
+T = TypeVar("T")
+
+
+@value_class
+class _Text:
+    """A text and the name that its giver knows it by, for errors."""
+
+    text: str
+    called: str
 
 
 @value_class(kw_only=True)
 class TaskSettings:
-    """What the environment says; each part may be absent and given otherwise."""
+    """What is said about a task; each part may be absent.
+
+    Attributes:
+        ledger: URL of the ledger.
+        ledger_called: The name that the giver of the URL knows it by, for errors.
+        scheduled_at: The nominal time; None where only a period is known.
+        force: The reason for repeating a success.
+        force_called: The name that its giver knows it by, for errors.
+        actor: The person, where one decided.
+        note: That person's reason, where nothing is forced.
+    """
 
     ledger: str | None = None
-    job: str | None = None
-    period: str | None = None
+    ledger_called: str = LEDGER
+    job: JobName | None = None
+    period: Period | None = None
     scheduled_at: datetime | None = None
-    policy: Policy = Policy()  # a value, shared as it is
+    policy: Policy = Policy()  # immutable, so it may be shared
     trigger: Trigger = Trigger.SCHEDULE
     force: str | None = None
+    force_called: str = FORCE
     actor: str | None = None
     note: str | None = None
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> TaskSettings:
-        """Read the variables; an empty one counts as absent.
+    def from_environ(cls, environ: Mapping[str, str], options: Mapping[str, str] = _NO_OPTIONS) -> TaskSettings:
+        """Read the variables, then the options, which win.
+
+        Args:
+            environ: The environment; an empty variable counts as absent.
+            options: The command line's texts by the name of their field, `on_lost` for `--on-lost`. An empty text
+                is an error: `--job "$JOB"` with an unset variable does not mean the environment's job. Names that
+                are no setting of a task are ignored.
 
         Raises:
-            InputInvalidError: A variable is not usable; the error names it.
+            InputInvalidError: A text cannot be used; the error names its variable or option.
         """
-        given = {name: value for name, value in environ.items() if name.startswith("CRONCE_") and value}
-        policy = Policy.from_json(given[POLICY], what=POLICY) if POLICY in given else Policy()
-        return _with(
-            cls(
-                ledger=given.get(LEDGER),
-                policy=policy,
-                force=given.get(FORCE),
-                actor=given.get(ACTOR),
-                note=given.get(NOTE),
-            ),
-            job=given.get(JOB),
-            period=given.get(PERIOD),
-            scheduled_time=given.get(SCHEDULED_TIME),
-            trigger=given.get(TRIGGER),
-            called={"job": JOB, "period": PERIOD, "scheduled_time": SCHEDULED_TIME, "trigger": TRIGGER},
+        given = {
+            name: _Text(environ[variable], variable) for name, variable in _VARIABLES.items() if environ.get(variable)
+        }
+        if not _WHICH_PERIOD.isdisjoint(options):  # the environment's are about another run
+            given = {name: text for name, text in given.items() if name not in _WHICH_PERIOD}
+        given |= {name: _Text(text, f"--{name}".replace("_", "-")) for name, text in options.items()}
+        period, scheduled_at = _which_period(given.get("period"), given.get("scheduled_time"))
+        ledger, job = given.get("ledger"), given.get("job")
+        trigger, force = given.get("trigger"), given.get("force")
+        return cls(
+            ledger=ledger.text if ledger else None,
+            ledger_called=ledger.called if ledger else LEDGER,
+            job=checked_job(job.text, what=job.called) if job else None,
+            period=period,
+            scheduled_at=scheduled_at,
+            policy=_policy(environ.get(POLICY), options),
+            trigger=_trigger(trigger) if trigger else Trigger.SCHEDULE,
+            force=force.text if force else None,
+            force_called=force.called if force else FORCE,
+            **{name: given[name].text for name in ("actor", "note") if name in given},
         )
-
-    def overridden(
-        self,
-        *,
-        policy: Policy,
-        ledger: str | None,
-        job: str | None,
-        period: str | None,
-        scheduled_time: str | None,
-        trigger: str | None,
-    ) -> TaskSettings:
-        """These settings with what the command line says instead; None leaves a part as it is.
-
-        Raises:
-            InputInvalidError: An option is not usable; the error names it.
-        """
-        options = {"job": "--job", "period": "--period", "scheduled_time": "--scheduled-time", "trigger": "--trigger"}
-        base = replace(self, ledger=self.ledger if ledger is None else ledger, policy=policy)
-        return _with(base, job=job, period=period, scheduled_time=scheduled_time, trigger=trigger, called=options)
 
     def required_ledger(self) -> str:
         """The ledger's URL.
@@ -80,7 +118,7 @@ class TaskSettings:
             self.ledger, "the ledger's URL", f"give --ledger or set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1"
         )
 
-    def required_job(self) -> str:
+    def required_job(self) -> JobName:
         """The job's name.
 
         Raises:
@@ -88,11 +126,11 @@ class TaskSettings:
         """
         return _required(self.job, "the job's name", f"give --job or set {JOB}, e.g. daily-digest")
 
-    def required_period(self) -> str:
+    def required_period(self) -> Period:
         """The period.
 
         Raises:
-            InputMissingError: Nobody gave it, nor a scheduled time; the clock is never asked.
+            InputMissingError: Nobody gave it or a scheduled time. The clock is never asked.
         """
         return _required(
             self.period,
@@ -101,59 +139,63 @@ class TaskSettings:
             " it is never taken from the clock, because a late or repeated start would then be another period",
         )
 
-    def forced(self) -> str | None:
-        """The reason for repeating a success; None if nobody wants that.
+    def run_name(self) -> RunName:
+        """The run.
 
         Raises:
-            InputInvalidError: It is there without a person's trigger. In a task definition it would
-                repeat every success that the schedule delivers twice.
+            InputMissingError: Nobody gave its job or its period.
+        """
+        return RunName(job=self.required_job(), period=self.required_period(), scheduled_at=self.scheduled_at)
+
+    def claim_request(self, *, token: str, owner: str) -> ClaimRequest:
+        """The request for the run.
+
+        Raises:
+            InputMissingError: Nobody gave its job or its period.
+            InputInvalidError: A success is to be repeated, but not for a person's reason. Left in a task definition,
+                `CRONCE_FORCE` would repeat every success that the schedule delivers twice.
         """
         if self.force is not None and (not self.trigger.by_person or not self.force.strip()):
             allowed = f"a person's reason in words, with {TRIGGER} {Trigger.MANUAL} or {Trigger.BACKFILL}"
-            raise InputInvalidError(FORCE, self.force, allowed)
-        return self.force
+            raise InputInvalidError(self.force_called, self.force, allowed)
+        return ClaimRequest(
+            run=self.run_name(),
+            token=token,
+            owner=owner,
+            policy=self.policy,
+            trigger=self.trigger,
+            force=self.force,
+            actor=self.actor,
+            note=self.note,
+        )
 
 
-def _with(
-    settings: TaskSettings,
-    *,
-    job: str | None,
-    period: str | None,
-    scheduled_time: str | None,
-    trigger: str | None,
-    called: Mapping[str, str],
-) -> TaskSettings:
-    """Check each text that is given; `called` has the name that its giver knows it by.
-
-    An explicit period wins over one that follows from the scheduled time, and what is given
-    here wins over what stood.
-    """
-    at = settings.scheduled_at
-    checked = settings.period
-    if scheduled_time is not None:
-        at = parse_scheduled_time(scheduled_time, what=called["scheduled_time"])
-        checked = period_of(at)
-    if period is not None:
-        checked = checked_period(period, what=called["period"])
-        if scheduled_time is None:
-            at = scheduled_time_of(checked)
-    return replace(
-        settings,
-        job=settings.job if job is None else checked_job(job, what=called["job"]),
-        period=checked,
-        scheduled_at=at,
-        trigger=settings.trigger if trigger is None else _trigger(trigger, what=called["trigger"]),
-    )
+def _which_period(period: _Text | None, scheduled_time: _Text | None) -> tuple[Period | None, datetime | None]:
+    """The period and the nominal time; each follows from the other where only one is given."""
+    at = parse_scheduled_time(scheduled_time.text, what=scheduled_time.called) if scheduled_time else None
+    if period is None:
+        return (period_of(at) if at else None), at
+    checked = checked_period(period.text, what=period.called)
+    return checked, at or scheduled_time_of(checked)
 
 
-def _required(value: str | None, what: str, how: str) -> str:
+def _policy(text: str | None, options: Mapping[str, str]) -> Policy:
+    policy = Policy.from_json(text, what=POLICY) if text else Policy()
+    changes = {name: options[name] for name in field_names(Policy) if name in options}
+    try:
+        return replace(policy, **changes) if changes else policy
+    except InputInvalidError as error:
+        raise error.called(f"--{error.what}".replace("_", "-")) from None
+
+
+def _trigger(given: _Text) -> Trigger:
+    try:
+        return Trigger(given.text.lower())
+    except ValueError:
+        raise InputInvalidError(given.called, given.text, ", ".join(Trigger)) from None
+
+
+def _required(value: T | None, what: str, how: str) -> T:
     if value is None:
         raise InputMissingError(what, how)
     return value
-
-
-def _trigger(value: str, *, what: str) -> Trigger:
-    try:
-        return Trigger(value.lower())
-    except ValueError:
-        raise InputInvalidError(what, value, ", ".join(Trigger)) from None

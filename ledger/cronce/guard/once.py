@@ -10,10 +10,9 @@ from types import FrameType
 from typing import Self, TypeVar
 
 from cronce.client.claim import Claim, Refusal, Terminated
-from cronce.client.ledger import Ledger
+from cronce.client.ledger import Ledger, new_token
 from cronce.client.reporting import report
 from cronce.client.settings import TaskSettings
-from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.states import Status
 
 T = TypeVar("T")
@@ -40,26 +39,16 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
         LeaseLostError: The work is over, but another process took the run.
     """
     settings = TaskSettings.from_environ(os.environ)
-    job, period, force = settings.required_job(), settings.required_period(), settings.forced()
     if ledger is None:
-        ledger = Ledger.from_url(settings.required_ledger(), policy=settings.policy, what=LEDGER)
+        ledger = Ledger.from_settings(settings)
+    ask = settings.claim_request(token=new_token(), owner=ledger.owner)
     with _Sigterm() as sigterm:
-        claim = ledger.claim(
-            job,
-            period,
-            policy=settings.policy,
-            scheduled_at=settings.scheduled_at,
-            trigger=settings.trigger,
-            force=force,
-            actor=settings.actor,
-            note=settings.note,
-            stop=sigterm.received,
-        )
+        claim = ledger.submit(ask, stop=sigterm.received)
         if not claim:
-            report("refused", job=job, period=period, reason=claim.reason, message=str(claim))
+            report("refused", job=claim.job, period=claim.period, reason=claim.reason, message=str(claim))
             sigterm.raise_if_received()
             return claim
-        report("claimed", job=job, period=period, attempt=claim.attempt, owner=claim.record.owner)
+        report("claimed", job=claim.job, period=claim.period, attempt=claim.attempt, owner=claim.record.owner)
         try:
             with claim:
                 sigterm.raise_from_now()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
@@ -10,6 +10,7 @@ from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, rea
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
 from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import value_class
 
@@ -32,17 +33,14 @@ class Sighting:
     Attributes:
         token: Minted once for this sighting, outside every retry.
         owner: The task that was to do it, or the observer.
-        scheduled_at: The nominal time of the tick; None where only a period is known.
     """
 
-    job: str
-    period: str
+    run: RunName
     token: str
     owner: str
     reason: str
     error: str | None = None
     exit_code: int | None = None
-    scheduled_at: datetime | None = None
     trigger: Trigger = Trigger.SCHEDULE
     retention: timedelta = RETENTION
 
@@ -57,8 +55,7 @@ class ReleaseRequest:
         force: True to take it from an owner that is still alive.
     """
 
-    job: str
-    period: str
+    run: RunName
     actor: str
     note: str | None = None
     force: bool = False
@@ -130,7 +127,7 @@ def mark_not_started(seen: Sighting) -> Steps[RunRecord]:
 def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
     """Free a held, lost or stuck run, so that the next claim begins the next attempt."""
     while True:
-        run = yield from get_run(ask.job, ask.period)
+        run = yield from get_run(ask.run.job, ask.run.period)
         if run is None:
             return NotReleased.NO_SUCH_RUN
         now = yield from read_clock()
@@ -163,15 +160,15 @@ def _mark_unclaimed(seen: Sighting, event: Event) -> Steps[RunRecord]:
     while True:
         now = yield from read_clock()
         run = RunRecord(
-            job=seen.job,
-            period=seen.period,
+            job=seen.run.job,
+            period=seen.run.period,
             version=1,
             status=TRANSITIONS[None, event],
             attempt=0,
             token=seen.token,
             owner=seen.owner,
             trigger=seen.trigger,
-            scheduled_at=seen.scheduled_at,
+            scheduled_at=seen.run.scheduled_at,
             finished_at=now,
             reason=seen.reason,
             exit_code=seen.exit_code,

@@ -6,6 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import RunName
+from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 from cronce.vocabulary.values import value_class
@@ -47,28 +50,49 @@ class RefusalReason(StrEnum):
 
 @value_class(kw_only=True)
 class ClaimRequest:
-    """One claimant's wish for one run.
+    """A claimant's request for a run.
 
     Attributes:
         token: Minted once for this request, outside every retry.
-        scheduled_at: The nominal time of the tick; None where only a period is known.
+        owner: What the claimant is called in the ledger.
         force: The reason for repeating a success, if a person gave one.
         actor: The person, where one decided.
         note: That person's reason, where nothing is forced.
     """
 
-    job: str
-    period: str
+    run: RunName
     token: str
     owner: str
     policy: Policy
     trigger: Trigger = Trigger.SCHEDULE
-    scheduled_at: datetime | None = None
     force: str | None = None
     actor: str | None = None
     note: str | None = None
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
     retention: timedelta = RETENTION
+
+    def __post_init__(self) -> None:
+        if self.force is not None and not self.force.strip():
+            raise InputInvalidError("force", self.force, "the reason for repeating a success, in words")
+        object.__setattr__(self, "trigger", Trigger(self.trigger))
+        for name in ("force", "actor", "note"):
+            text: str | None = getattr(self, name)
+            object.__setattr__(self, name, text if text is None else shortened(text.strip()))
+
+    @property
+    def job(self) -> str:
+        """Name of the job."""
+        return self.run.job
+
+    @property
+    def period(self) -> str:
+        """The run's period."""
+        return self.run.period
+
+    @property
+    def scheduled_at(self) -> datetime | None:
+        """The nominal time of the tick; None where only a period is known."""
+        return self.run.scheduled_at
 
     def too_late(self, now: datetime) -> bool:
         """True if the starting deadline has passed; a person's rerun has none."""

@@ -26,6 +26,10 @@ class InputInvalidError(CronceError):
         self.allowed = allowed
         super().__init__(f"{what}: {_shown(value)} is not usable; allowed: {allowed}")
 
+    def called(self, what: str) -> InputInvalidError:
+        """The same error under the name that the giver of the value knows it by."""
+        return InputInvalidError(what, self.value, self.allowed)
+
 
 class InputMissingError(CronceError):
     """Something that cronce must be told was not told, and it does not guess; nothing was written."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import NewType
 
 from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.values import value_class
 
 MAX_JOB_BYTES = 2048
 """DynamoDB's limit for a partition key (Developer Guide, "Constraints in Amazon DynamoDB")."""
@@ -16,19 +18,53 @@ MAX_PERIOD_BYTES = 1024 - len("run#")
 MAX_SCHEDULE_NAME = 64
 """Characters of the name of a schedule or its group (Scheduler API Reference, CreateSchedule)."""
 
+JobName = NewType("JobName", str)
+"""A job's name that was checked; made by `checked_job` only."""
+
+Period = NewType("Period", str)
+"""A period in its canonical spelling; made by `checked_period` and `period_of` only."""
+
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
-def checked_job(job: object, *, what: str = "job") -> str:
+@value_class(kw_only=True)
+class RunName:
+    """Which run is meant. Its parts were checked when they were made, so nobody checks them again.
+
+    Attributes:
+        scheduled_at: The nominal time of the tick, in UTC; None where only a period is known.
+    """
+
+    job: JobName
+    period: Period
+    scheduled_at: datetime | None = None
+
+    @classmethod
+    def of(cls, job: object, period: object, scheduled_at: object = None) -> RunName:
+        """The run that a caller names; a period that is a timestamp gives its nominal time.
+
+        Raises:
+            InputInvalidError: A part cannot be used; the error names it.
+        """
+        checked = checked_period(period)
+        at = scheduled_time_of(checked) if scheduled_at is None else checked_scheduled_time(scheduled_at)
+        return cls(job=checked_job(job), period=checked, scheduled_at=at)
+
+    def __str__(self) -> str:
+        """Job and period, as messages name a run."""
+        return f"{self.job} {self.period}"
+
+
+def checked_job(job: object, *, what: str = "job") -> JobName:
     """The job's name, unchanged, if the ledger can hold it.
 
     Raises:
         InputInvalidError: It is empty, too long in bytes, or holds what nobody can see or type.
     """
-    return _checked_text(job, what=what, most=MAX_JOB_BYTES, forbidden="")
+    return JobName(_checked_text(job, what=what, most=MAX_JOB_BYTES, forbidden=""))
 
 
-def checked_period(period: object, *, what: str = "period") -> str:
+def checked_period(period: object, *, what: str = "period") -> Period:
     """The period in its one canonical spelling.
 
     A timestamp is written in UTC (`2026-11-29T06:00:00Z`), so that two spellings of one instant
@@ -42,7 +78,18 @@ def checked_period(period: object, *, what: str = "period") -> str:
     text = _checked_text(period, what=what, most=MAX_PERIOD_BYTES, forbidden="#")
     if _TIMESTAMP.match(text):
         return period_of(parse_scheduled_time(text, what=what))
-    return text
+    return Period(text)
+
+
+def checked_scheduled_time(at: object, *, what: str = "scheduled_at") -> datetime:
+    """The nominal time in UTC.
+
+    Raises:
+        InputInvalidError: It is no datetime, or one without a time zone or with a fraction of a second.
+    """
+    if not isinstance(at, datetime) or at.tzinfo is None or at.microsecond:
+        raise InputInvalidError(what, at, "a nominal time: with a time zone, in whole seconds")
+    return at.astimezone(UTC)
 
 
 def parse_scheduled_time(value: object, *, what: str) -> datetime:
@@ -66,9 +113,9 @@ def parse_scheduled_time(value: object, *, what: str) -> datetime:
     return at
 
 
-def period_of(scheduled_at: datetime) -> str:
+def period_of(scheduled_at: datetime) -> Period:
     """The period of the tick at `scheduled_at` (aware): `2026-11-29T06:00:00Z`."""
-    return scheduled_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Period(scheduled_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def scheduled_time_of(period: str) -> datetime | None:

@@ -47,8 +47,11 @@ class CatchUp(StrEnum):
 class Policy:
     """How a job treats overlaps, lateness, failures and crashes.
 
+    A field takes a value of its type, or the text or number that a person writes for it (`"FORBID"`, `"5m"`); anything
+    else is an `InputInvalidError` that names the field.
+
     Attributes:
-        concurrency_policy: See `ConcurrencyPolicy`.
+        concurrency_policy: See `ConcurrencyPolicy`; a member, or its name as text.
         starting_deadline: How late after its scheduled time a run may start for the first time.
         active_deadline: How long an attempt may take.
         backoff_limit: How many failed attempts are retried.
@@ -68,6 +71,8 @@ class Policy:
     lease: timedelta = timedelta(seconds=60)
 
     def __post_init__(self) -> None:
+        for name in field_names(Policy):
+            object.__setattr__(self, name, _parsed(name, getattr(self, name), what=name))
         if not timedelta(milliseconds=500) <= self.lease <= timedelta(hours=1):
             raise InputInvalidError("lease", format_duration(self.lease), "500ms to 1h")
         if not 0 <= self.backoff_limit <= 1000:
@@ -103,8 +108,10 @@ class Policy:
         for name in given:
             if name not in known:
                 raise InputInvalidError(f"{what} field", name, ", ".join(known))
-        parsed = {name: _parsed(name, value, what=f"{what} {name}") for name, value in given.items()}
-        return cls(**parsed)  # type: ignore[arg-type]  # each value was parsed for its own field
+        try:
+            return cls(**given)  # type: ignore[arg-type]  # each value is parsed for its own field
+        except InputInvalidError as error:
+            raise error.called(f"{what} {error.what}") from None
 
     def to_json(self) -> str:
         """The JSON that `from_json` reads back as this policy; defaults are left out."""
@@ -137,9 +144,13 @@ def _parsed(name: str, value: object, *, what: str) -> object:
                 raise InputInvalidError(what, value, "true or false")
             return value
         case "lease":
-            return parse_duration(value, what=what)
+            return _duration(value, what=what)
         case _:
-            return None if value is None else parse_duration(value, what=what)
+            return None if value is None else _duration(value, what=what)
+
+
+def _duration(value: object, *, what: str) -> timedelta:
+    return value if isinstance(value, timedelta) else parse_duration(value, what=what)
 
 
 def _choice(kind: type[StrEnum], value: object, *, what: str) -> StrEnum:

@@ -13,6 +13,7 @@ from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
 from cronce.protocol.slot import Course, course_beside
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace, value_class
@@ -114,13 +115,11 @@ def person_may_start(
         commands: The command lines to suggest about the run.
     """
     ask = ClaimRequest(
-        job=commands.job,
-        period=commands.period,
+        run=RunName.of(commands.job, commands.period, scheduled_at),
         token="nobody's",  # noqa: S106  # nothing is written
         owner="nobody",
         policy=policy,
         trigger=Trigger.MANUAL,
-        scheduled_at=scheduled_at,
     )
     refused = decide(ask, run, now)
     forced = force and isinstance(refused, Refused)

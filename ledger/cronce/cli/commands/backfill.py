@@ -231,7 +231,7 @@ def _has_coming(schedule: Schedule, now: datetime, until: datetime) -> bool:
 def _existing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord]:
     """The existing runs of the span by period, read page by page, newest first."""
     runs: dict[str, RunRecord] = {}
-    before = period_of(ticks[-1] + timedelta(seconds=1)) if ticks else None
+    before: str | None = period_of(ticks[-1] + timedelta(seconds=1)) if ticks else None
     while before is not None:
         page = ledger.page(job, limit=_MOST_A_PAGE, before=before)
         runs |= {run.period: run for run in page.runs}

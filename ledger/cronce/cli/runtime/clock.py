@@ -23,10 +23,9 @@ from cronce.schedule import Preview, Schedule
 from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import format_duration, parse_duration
-from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, SCHEDULE_GROUP
+from cronce.vocabulary.environment import CLOCK, JOB, SCHEDULE_GROUP
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.names import period_of
-from cronce.vocabulary.policy import Policy
 
 _EXAMPLE = """\
 example:
@@ -129,16 +128,13 @@ def _print(line: str) -> None:
 
 
 def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQueue) -> int:
-    settings = TaskSettings.from_environ(os.environ)
-    policy = settings.policy if options.lease is None else Policy(lease=parse_duration(options.lease, what="--lease"))
+    given = {name: text for name, text in vars(options).items() if isinstance(text, str)}
+    settings = TaskSettings.from_environ(os.environ, given)
     grace = parse_duration(options.grace, what="--grace").total_seconds()
-    settings = settings.overridden(
-        policy=policy, ledger=options.ledger, job=options.job, period=None, scheduled_time=None, trigger=None
-    )
     name, url = settings.required_job(), settings.required_ledger()
     if SEPARATOR in name:
         raise InputInvalidError(JOB if options.job is None else "--job", name, f"a name without {SEPARATOR!r}")
-    ledger = Ledger.from_url(url, policy=policy, what=LEDGER if options.ledger is None else "--ledger")
+    ledger = Ledger.from_settings(settings)
 
     def schedule_group() -> str:
         from cronce.ecs import schedule_group_of  # noqa: PLC0415  # task targets only
@@ -152,7 +148,7 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
         jobs,
         name=name,
         ledger=ledger,
-        leading=Leadership(ledger, name, lease=policy.lease, poll=parse_duration(options.poll, what="--poll")),
+        leading=Leadership(ledger, name, lease=settings.policy.lease, poll=parse_duration(options.poll, what="--poll")),
         send=targets,
         grace=grace,
     )

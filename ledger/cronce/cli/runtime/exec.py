@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from cronce.guard.signals import SignalQueue
-from cronce.vocabulary.values import field_names, value_class
 
-
-@value_class(kw_only=True)
-class ExecOptions:
-    """What the command line says, as text; None where it says nothing. `--on-lost` is `on_lost`."""
-
-    job: str | None = None
-    period: str | None = None
-    scheduled_time: str | None = None
-    ledger: str | None = None
-    trigger: str | None = None
-    force: str | None = None
-    concurrency_policy: str | None = None
-    starting_deadline: str | None = None
-    active_deadline: str | None = None
-    backoff_limit: str | None = None
-    on_lost: str | None = None
-    lease: str | None = None
-    grace: str = "20s"
-    refused_exit_code: str = "0"
+OPTIONS = (
+    "job",
+    "period",
+    "scheduled_time",
+    "ledger",
+    "trigger",
+    "force",
+    "concurrency_policy",
+    "starting_deadline",
+    "active_deadline",
+    "backoff_limit",
+    "on_lost",
+    "lease",
+    "grace",
+    "refused_exit_code",
+)
+"""The options by the name of their field: `--on-lost` is `on_lost`."""
 
 
 def main(arguments: list[str], signals: SignalQueue) -> int:
@@ -43,9 +40,9 @@ def main(arguments: list[str], signals: SignalQueue) -> int:
     return guarded(options, command, signals)
 
 
-def plain_options(arguments: list[str]) -> ExecOptions | None:
-    """The options, if each is `--name VALUE` or `--name=VALUE`; None for all else, which argparse judges."""
-    names = {f"--{name.replace('_', '-')}": name for name in field_names(ExecOptions)}
+def plain_options(arguments: list[str]) -> dict[str, str] | None:
+    """The options' texts, if each is `--name VALUE` or `--name=VALUE`; None for all else, which argparse judges."""
+    names = {f"--{name.replace('_', '-')}": name for name in OPTIONS}
     given: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
@@ -55,4 +52,4 @@ def plain_options(arguments: list[str]) -> ExecOptions | None:
         if option not in names or (not equals and value.startswith("-")):
             return None
         given[names[option]] = value
-    return ExecOptions(**given)
+    return given

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cronce.cli.runtime.exec import ExecOptions
 from cronce.cli.runtime.options import CommandLine
 
 _EXAMPLE = """\
@@ -19,8 +18,8 @@ exit codes: the command's own (128+n for signal n); 0 not started because somebo
 """
 
 
-def parse(arguments: list[str]) -> tuple[ExecOptions, list[str]]:
-    """The options and the command; what cannot be used ends the process with one line."""
+def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The options' texts and the command; what cannot be used ends the process with one line."""
     parser = CommandLine(
         "cronce exec",
         usage="[options] -- COMMAND [ARGUMENT ...]",
@@ -45,4 +44,4 @@ def parse(arguments: list[str]) -> tuple[ExecOptions, list[str]]:
     more.add_argument("--grace", metavar="D", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)")
     more.add_argument("--refused-exit-code", metavar="N", help="exit code when not started (default 0)")
     options, command = parser.parse_with_command(arguments)
-    return ExecOptions(**{name: value for name, value in vars(options).items() if value is not None}), command
+    return {name: text for name, text in vars(options).items() if text is not None}, command

@@ -70,20 +70,12 @@ def _pinned(options: Namespace, command: list[str]) -> Pinned:
     from cronce.guard.health import HealthServer  # noqa: PLC0415
     from cronce.guard.pin_command import Pinned  # noqa: PLC0415  # bad usage needs none of it
     from cronce.vocabulary.durations import parse_duration  # noqa: PLC0415
-    from cronce.vocabulary.environment import LEDGER  # noqa: PLC0415
-    from cronce.vocabulary.names import checked_job  # noqa: PLC0415
-    from cronce.vocabulary.policy import Policy  # noqa: PLC0415
-    from cronce.vocabulary.values import replace  # noqa: PLC0415
 
-    settings = TaskSettings.from_environ(os.environ)
-    if options.job is not None:
-        settings = replace(settings, job=checked_job(options.job, what="--job"))
-    lease = settings.policy.lease if options.lease is None else parse_duration(options.lease, what="--lease")
+    given = {name: text for name, text in vars(options).items() if text is not None}
+    settings = TaskSettings.from_environ(os.environ, given)
     poll = parse_duration(options.poll, what="--poll")
     grace = parse_duration(options.grace, what="--grace").total_seconds()
-    url = settings.required_ledger() if options.ledger is None else options.ledger
-    job = settings.required_job()
-    ledger = Ledger.from_url(url, policy=Policy(lease=lease), what=LEDGER if options.ledger is None else "--ledger")
-    pinned = Pinned(Leadership(ledger, job, lease=lease, poll=poll), command, grace=grace)
+    job, ledger = settings.required_job(), Ledger.from_settings(settings)
+    pinned = Pinned(Leadership(ledger, job, lease=settings.policy.lease, poll=poll), command, grace=grace)
     HealthServer(pinned.trouble, name=job).start()
     return pinned
