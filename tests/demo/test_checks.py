@@ -112,17 +112,17 @@ def test_a_refusal_for_another_reason_or_an_error_is_found() -> None:
     [
         ({}, []),
         ({"died": False}, ["the job died with its wrapper"]),
-        ({"mails": CUSTOMERS}, ["mails sent by then"]),
+        ({"mails": 12}, ["mails sent when it was killed"]),
         ({"row": None}, ["the ledger's row"]),
         ({"row": run(status=Status.FAILED)}, ["the ledger's row"]),
-        ({"refused": []}, ["a start before the lease is over"]),
-        ({"refused": ["HELD"]}, ["a start before the lease is over"]),
+        ({"refused": []}, ["a start before the lease has expired"]),
+        ({"refused": ["HELD"]}, ["a start before the lease has expired"]),
     ],
 )
 def test_a_crash_that_went_otherwise_is_found(changed: dict[str, object], off: list[str]) -> None:
     """Killed too late, job alive, or somebody let in too early."""
     facts: dict[str, object] = {"row": run(), "died": True, "mails": 11, "refused": ["RUNNING_ELSEWHERE"]}
-    found = checks.killed_halfway(**facts | changed, customers=CUSTOMERS)  # type: ignore[arg-type]
+    found = checks.killed_halfway(**facts | changed, expected_mails=11)  # type: ignore[arg-type]
     assert wrong(found) == off
 
 
@@ -131,9 +131,9 @@ def test_a_crash_that_went_otherwise_is_found(changed: dict[str, object], off: l
     [
         ({}, []),
         ({"row": run(status=Status.SUCCEEDED, attempt=1)}, ["the ledger's row"]),
-        ({"began_after": 0}, ["attempt 2 went on after mail"]),
+        ({"began_after": 0}, ["attempt 2 continued after mail"]),
         ({"absorbed": 2}, ["mails sent again and absorbed"]),
-        ({"sent_at_kill": 16, "absorbed": 6}, ["those, against one batch of mails"]),
+        ({"sent_at_kill": 16, "absorbed": 6}, ["of these, at most one batch"]),
     ],
 )
 def test_a_wrong_resumption_is_found(changed: dict[str, object], off: list[str]) -> None:

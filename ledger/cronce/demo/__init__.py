@@ -1,12 +1,13 @@
-"""`cronce demo`: the story of the daily digest, played by real processes on this machine.
+"""`cronce demo`: the story of the daily digest, played by real processes on this host.
 
-- `digest`: the job, as one would write it oneself
-- `container`: a container of the web app, with a clock of its own
-- `mailboxes`: mails in a Maildir: how one is delivered, and what is counted
+- `command`: the click command
+- `digest`: the job, as an application would have it
+- `container`: a container of the web app, with its own clock
+- `mailboxes`: delivers and counts mails in a Maildir
 - `story`: the four scenes
-- `checks`: which numbers must come out
-- `processes`: starts processes, and ends them in every case
-- `logs`: what their own logs say
-- `narrator`: what the audience sees
-- `stage`: the command: folder, signals, exit code
+- `checks`: the expected numbers
+- `processes`: starts processes, and always ends them
+- `logs`: reads their logs
+- `narrator`: prints the story
+- `stage`: the folder, the signals and the exit code
 """

@@ -1,4 +1,4 @@
-"""Which numbers must come out, pure. Each is given as it was counted afterwards, never as it was meant."""
+"""The numbers that the story must produce. Pure; the counts come from what the processes left behind."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ class Check:
 
     Attributes:
         what: What was counted, and where.
-        counted: What came out.
-        expected: What should.
-        at_most: The number may be smaller.
+        at_most: True if the number may be smaller than expected.
     """
 
     what: str
@@ -32,14 +30,14 @@ class Check:
 
     @property
     def right(self) -> bool:
-        """True if the number is as it should be."""
+        """Whether the number is as expected."""
         if self.at_most and isinstance(self.counted, int) and isinstance(self.expected, int):
             return 0 <= self.counted <= self.expected
         return self.counted == self.expected
 
 
 def mails_arrived(mails: Counter[str], *, customers: int, each: int) -> list[Check]:
-    """Every customer has that many mails, and nobody else has one: the total would be larger."""
+    """Every customer has that many mails. A mail to anybody else would make the total larger."""
     known = [customer_name(number) for number in range(1, customers + 1)]
     right = sum(mails[name] == each for name in known)
     noun = "mail" if each == 1 else "mails"
@@ -50,7 +48,7 @@ def mails_arrived(mails: Counter[str], *, customers: int, each: int) -> list[Che
 
 
 def started_once(*, worked: int, exit_codes: Sequence[int | None], refused: Sequence[str]) -> list[Check]:
-    """One container did the work, the others said that somebody else does or did, and left in peace."""
+    """One container did the work; the others were refused and exited with 0."""
     already = (RefusalReason.ALREADY_SUCCEEDED, RefusalReason.RUNNING_ELSEWHERE)
     return [
         Check(what="containers that sent mails", counted=worked, expected=1),
@@ -64,31 +62,33 @@ def started_once(*, worked: int, exit_codes: Sequence[int | None], refused: Sequ
 
 
 def killed_halfway(
-    row: RunRecord | None, *, died: bool, mails: int, customers: int, refused: Sequence[str]
+    row: RunRecord | None, *, died: bool, mails: int, expected_mails: int, refused: Sequence[str]
 ) -> list[Check]:
-    """The owner and its job are gone, the work is not done, and the ledger lets nobody in yet."""
+    """The owner and its job are dead, the work is not done, and the ledger still refuses other starts."""
     return [
         Check(what="the job died with its wrapper", counted=_yes(yes=died), expected="yes"),
-        Check(what="mails sent by then", counted=mails, expected=customers - 1, at_most=True),
+        Check(what="mails sent when it was killed", counted=mails, expected=expected_mails),
         Check(what="the ledger's row", counted=_state(row), expected=f"{Status.RUNNING}, attempt 1"),
-        Check(what="a start before the lease is over", counted=_all(refused), expected=RefusalReason.RUNNING_ELSEWHERE),
+        Check(
+            what="a start before the lease has expired", counted=_all(refused), expected=RefusalReason.RUNNING_ELSEWHERE
+        ),
     ]
 
 
 def resumed(
     row: RunRecord | None, *, checkpoint: int, began_after: int, sent_at_kill: int, absorbed: int, batch: int
 ) -> list[Check]:
-    """The next attempt went on where the checkpoint says, and repeated no more than one batch."""
+    """The next attempt continued from the checkpoint and repeated less than one batch."""
     return [
         Check(what="the ledger's row", counted=_state(row), expected=f"{Status.SUCCEEDED}, attempt 2"),
-        Check(what="attempt 2 went on after mail", counted=began_after, expected=checkpoint),
+        Check(what="attempt 2 continued after mail", counted=began_after, expected=checkpoint),
         Check(what="mails sent again and absorbed", counted=absorbed, expected=sent_at_kill - checkpoint),
-        Check(what="those, against one batch of mails", counted=absorbed, expected=batch, at_most=True),
+        Check(what="of these, at most one batch", counted=absorbed, expected=batch, at_most=True),
     ]
 
 
 def asked_again(*, refused: Sequence[str], exit_codes: Sequence[int | None]) -> list[Check]:
-    """A later start for the same period is told that it is done."""
+    """A later start of the same period is refused because it has succeeded."""
     return [
         Check(what="the answer", counted=_all(refused), expected=RefusalReason.ALREADY_SUCCEEDED),
         Check(what="starts that ended with exit code 0", counted=sum(c == 0 for c in exit_codes), expected=1),

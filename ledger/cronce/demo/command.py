@@ -30,8 +30,8 @@ afterwards, in the mailboxes, the processes' logs and the ledger.""",
 def command(*, customers: int, keep: str | None, as_document: bool) -> int:
     """Play the story of the daily digest on this machine.
 
-    It takes under a minute. Four processes with a clock each send every mail four times; with the
-    ledger between them, once; then the one at work is killed half-way.
+    It takes under a minute. Four processes, each with its own clock, send every mail four times.
+    With the ledger between them they send it once. Then the active one is killed half-way.
     """
     from cronce.demo.stage import play  # noqa: PLC0415  # rich
 

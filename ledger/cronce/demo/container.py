@@ -1,4 +1,4 @@
-"""A container of the web app, whose clock is part of the app: at the given time it starts the job.
+"""A container of the web app. The clock is part of the app: at the given time it starts the job.
 
 usage: python -m cronce.demo.container EPOCH_SECONDS COMMAND [ARGUMENT ...]
 """
@@ -11,7 +11,7 @@ import time
 
 
 def main() -> None:
-    """Wait until it strikes, then become the command."""
+    """Wait until the given time, then become the command."""
     at, *command = sys.argv[1:]
     time.sleep(max(0.0, float(at) - time.time()))
     os.execvp(command[0], command)  # noqa: S606  # a program, not a shell

@@ -1,14 +1,15 @@
-"""The daily digest: a mail to every customer. The job of the demo, as one would write it oneself.
+"""The daily digest, the job of the demo: a mail to every customer.
 
-It asks no clock what it is for: `cronce exec` says it in `CRONCE_PERIOD`, and in
-`CRONCE_RESUME_FROM` how far an earlier attempt got. Without them it is the job as it was before:
-it starts when it is started, and begins at the beginning.
+It never reads the clock to find out its period: `cronce exec` passes that in `CRONCE_PERIOD`, and
+the checkpoint of an earlier attempt in `CRONCE_RESUME_FROM`. Without them it is the job as it was
+before cronce: it starts at the first mail.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -21,7 +22,7 @@ _SHORTEST_WAIT = 0.005
 
 
 def main() -> None:
-    """Send the mails that are still to be sent, and print a line for each."""
+    """Send the remaining mails and print one line for each."""
     options = _options()
     period = os.environ.get(PERIOD)
     done = int(os.environ.get(RESUME_FROM, "0"))
@@ -29,32 +30,34 @@ def main() -> None:
     pace = _Pace(options.pace)
     for number in range(done + 1, options.customers + 1):
         customer = customer_name(number)
-        # The key makes the mail of a customer and a period one mail, however often it is sent; mail
-        # services call it idempotency key. Who does not know the period has nothing to make it of.
+        # The idempotency key: however often the mail of a customer and a period is sent, it arrives
+        # once. A job that does not know its period cannot have such a key.
         key = f"{period}.{customer}" if period else f"{options.container}.{customer}"
         new = deliver(options.maildir, key, to=customer, text="Good morning! Here is your digest.")
         print("sent" if new else "absorbed", customer, flush=True)  # noqa: T201
+        if number == options.hang_after:
+            signal.pause()
         pace.keep()
         if number % options.batch == 0:
             _checkpoint(number)
 
 
 def _checkpoint(number: int) -> None:
-    """Have the ledger remember that all mails up to this one are sent."""
+    """Store in the ledger that all mails up to this one are sent."""
     address = os.environ.get(CHECKPOINT_SOCKET)
     if address and (problem := checkpoints.send(address, str(number))):
         sys.exit(problem)
 
 
 class _Pace:
-    """As slow as a mail server: so many seconds a mail on average, and never slower than need be."""
+    """Limits the rate to that of a mail server: an average number of seconds per mail."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._due = time.monotonic()
 
     def keep(self) -> None:
-        """Wait if this is going too fast, a few milliseconds at a time."""
+        """Wait if the work is ahead of the rate by more than a few milliseconds."""
         self._due += self._seconds
         ahead = self._due - time.monotonic()
         if ahead > _SHORTEST_WAIT:
@@ -64,10 +67,11 @@ class _Pace:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m cronce.demo.digest", description="Send the daily digest.")
     parser.add_argument("maildir", type=Path)
-    parser.add_argument("--container", default="container", help="what this container is called")
+    parser.add_argument("--container", default="container", help="name of this container")
     parser.add_argument("--customers", type=int, default=3100)
-    parser.add_argument("--batch", type=int, default=100, help="mails from checkpoint to checkpoint")
-    parser.add_argument("--pace", type=float, default=0.0, help="seconds that the mail server takes for a mail")
+    parser.add_argument("--batch", type=int, default=100, help="mails between two checkpoints")
+    parser.add_argument("--hang-after", type=int, metavar="N", help="hang after mail N, until it is killed")
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds that the mail server takes per mail")
     return parser.parse_args()
 
 

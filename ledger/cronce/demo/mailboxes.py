@@ -1,4 +1,4 @@
-"""Mails in a Maildir (cr.yp.to/proto/maildir.html): one file a mail, first in `tmp`, then in `new`."""
+"""Mails in a Maildir (cr.yp.to/proto/maildir.html): one file per mail, written in `tmp`, then linked into `new`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def make_maildir(path: Path) -> Path:
-    """An empty Maildir."""
+    """Create an empty Maildir."""
     for folder in ("tmp", "new", "cur"):
         (path / folder).mkdir(parents=True)
     return path
@@ -21,7 +21,7 @@ def customer_name(number: int) -> str:
 
 
 def deliver(maildir: Path, key: str, *, to: str, text: str) -> bool:
-    """Put the mail there, whole or not at all; False if one with that key was there already."""
+    """Deliver the mail atomically; False if a mail with that key exists."""
     draft = maildir / "tmp" / f"{key}.{os.getpid()}"
     draft.write_text(f"To: {to}\nSubject: Your daily digest\nMessage-ID: <{key}>\n\n{text}\n", encoding="utf-8")
     try:
@@ -34,12 +34,12 @@ def deliver(maildir: Path, key: str, *, to: str, text: str) -> bool:
 
 
 def number_of_mails(maildir: Path) -> int:
-    """How many mails there are now; cheap enough to ask while they arrive."""
+    """The number of mails now; cheap enough to call while they arrive."""
     return sum(1 for _ in os.scandir(maildir / "new"))
 
 
 def mails_by_customer(maildir: Path) -> Counter[str]:
-    """How many mails each customer has, read from the mails themselves."""
+    """The number of mails per customer, from the headers of the mails."""
     mails: Counter[str] = Counter()
     for path in (maildir / "new").iterdir():
         with suppress(StopIteration), path.open(encoding="utf-8", errors="replace") as lines:

@@ -1,4 +1,4 @@
-"""What the audience sees: the story told on a terminal, or nothing."""
+"""Prints the story on a terminal, or nothing."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from cronce.demo.checks import Check
 from cronce.protocol.records import RunRecord
 
 ShowProgress = Callable[[str, int, str], None]
-"""Called with the name of a bar, how far it is, and a word about it."""
+"""Called with the name of a bar, its count, and a word about it."""
 
 
 class Narrator(Protocol):
-    """Tells what happens while it happens; decides nothing."""
+    """Reports what happens while it happens; decides nothing."""
 
     def scene(self, number: int, title: str) -> None:
-        """A scene begins."""
+        """Announce a scene."""
 
     def say(self, text: str) -> None:
-        """A sentence or two."""
+        """Print a paragraph."""
 
     def command(self, line: str) -> None:
-        """What is typed."""
+        """Print a command line."""
 
     def progress(self, names: Sequence[str], *, total: int, unit: str) -> AbstractContextManager[ShowProgress]:
-        """Bars, shown until the block is left."""
+        """Show progress bars until the block ends."""
 
     def runs(self, runs: Sequence[RunRecord]) -> None:
-        """What the ledger has."""
+        """Print the runs in the ledger."""
 
     def check(self, check: Check) -> None:
-        """A number was counted."""
+        """Print a counted number."""
 
 
 _LONGEST_LINE = 100
 
 
 class Silence:
-    """Says nothing, for `--json`."""
+    """Prints nothing, for `--json`."""
 
     def scene(self, number: int, title: str) -> None:
-        """See `Narrator`; so below."""
+        """See `Narrator`, as for all methods."""
 
     def say(self, text: str) -> None:
         """Nothing."""
@@ -69,28 +69,28 @@ class Silence:
 
 
 class Storyteller:
-    """Tells the story on stdout."""
+    """Prints the story on stdout."""
 
     def __init__(self) -> None:
         self._console = PlainConsole()
         self._width = min(self._console.width, _LONGEST_LINE)
 
     def scene(self, number: int, title: str) -> None:
-        """A line across, with the title in it."""
+        """Print a rule with the title."""
         rule = Rule(Text(f"Scene {number}: {title}", style="bold"), align="left", style="dim")
         self._console.print("", rule, width=self._width)
 
     def say(self, text: str) -> None:
-        """A paragraph."""
+        """Print a paragraph."""
         self._console.print(Text(visible_lines(text)), width=self._width)
 
     def command(self, line: str) -> None:
-        """A line to copy."""
+        """Print a line to copy."""
         self._console.print_command(line)
 
     @contextmanager
     def progress(self, names: Sequence[str], *, total: int, unit: str) -> Iterator[ShowProgress]:
-        """A bar for each name."""
+        """Show one bar per name."""
         columns = (
             TextColumn("  {task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -108,18 +108,16 @@ class Storyteller:
             yield show
 
     def runs(self, runs: Sequence[RunRecord]) -> None:
-        """The table of `cronce runs`."""
+        """Print the table of `cronce runs`."""
         self._console.print(runs_table(runs, now=datetime.now(UTC), wide=is_wide(self._console)))
 
     def check(self, check: Check) -> None:
-        """A tick with the number, or a cross with the one that should be."""
+        """Print a check mark with the number, or a cross with the expected one too."""
         mark = Text("  ✓ " if check.right else "  ✗ ", style="green" if check.right else "bold red")
         mark.append(f"{check.what}: ", style="default")
         mark.append(_number(check.counted), style="bold")
         if not check.right:
-            mark.append(
-                f", but should be {'at most ' if check.at_most else ''}{_number(check.expected)}", style="bold red"
-            )
+            mark.append(f", expected {'at most ' if check.at_most else ''}{_number(check.expected)}", style="bold red")
         self._console.print(mark)
 
 

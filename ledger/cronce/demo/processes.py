@@ -1,4 +1,4 @@
-"""Starts the processes of the demo, reads their logs, and ends them in every case."""
+"""Starts the processes of the demo, reads their logs, and always ends them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TIME_TO_DIE = 10.0
 
 
 class Member:
-    """One started process, with what it started itself."""
+    """A started process with its descendants."""
 
     def __init__(self, name: str, command: Sequence[str], *, logs: Path, environ: Mapping[str, str]) -> None:
-        """Start the command; its output goes to `NAME.out` and `NAME.err` in the folder of logs."""
+        """Start the command; its output goes to `NAME.out` and `NAME.err` in the log folder."""
         self.name = name
         self._out, self._err = logs / f"{name}.out", logs / f"{name}.err"
-        # Everything that descends from it holds the writing end: once that is closed, all are dead.
+        # All its descendants inherit the writing end: end of file means that all of them are dead.
         self._alive, writer = os.pipe()
         try:
             with self._out.open("wb") as out, self._err.open("wb") as err:
@@ -33,63 +33,63 @@ class Member:
                     stdout=out,
                     stderr=err,
                     pass_fds=(writer,),
-                    start_new_session=True,  # Ctrl-C is for the demo, which ends them in order
+                    start_new_session=True,  # Ctrl-C goes to the demo, which ends them in order
                 )
         finally:
             os.close(writer)
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, minus the number of a signal; None while it runs."""
+        """Its exit code, or minus the signal number; None while it runs."""
         return self._process.poll()
 
     def kill(self) -> None:
-        """SIGKILL: as when the host goes away, it can do nothing about it."""
+        """Send SIGKILL, which it cannot handle: like the loss of the host."""
         if self.exit_code is None:
             self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
     def is_gone(self, timeout: float = _TIME_TO_DIE) -> bool:
-        """True if it and all that it started are dead, at the latest so many seconds from now."""
+        """Whether it and all its descendants are dead within that many seconds."""
         return bool(select.select([self._alive], [], [], timeout)[0])
 
     def log(self) -> list[str]:
-        """The whole lines that the job printed until now."""
+        """The complete lines that the job has printed."""
         return self._out.read_text(encoding="utf-8").split("\n")[:-1]
 
     def errors(self) -> str:
-        """What is on stderr until now."""
+        """The text that it has written to stderr."""
         return self._err.read_text(encoding="utf-8")
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The log lines of `cronce exec` until now."""
+        """The log lines that `cronce exec` has written."""
         for line in self.errors().split("\n")[:-1]:
             if line.startswith("{"):
                 yield json.loads(line)
 
     def close(self) -> None:
-        """End it, if it still runs, and wait for what it started."""
+        """End it if it still runs, and wait for its descendants."""
         self.kill()
         self.is_gone()
         os.close(self._alive)
 
 
 class Crew:
-    """All processes of the demo; none is left when it is over."""
+    """The processes of the demo; all are dead when the block ends."""
 
     def __init__(self, logs: Path) -> None:
         self._logs = logs
         self._members: list[Member] = []
 
     def start(self, name: str, command: Sequence[str]) -> Member:
-        """Start one more; it gets nothing of our own `CRONCE_...` settings."""
+        """Start a process, without the `CRONCE_...` variables of this one."""
         environ = {key: value for key, value in os.environ.items() if not key.startswith("CRONCE_")}
         member = Member(name, command, logs=self._logs, environ=environ)
         self._members.append(member)
         return member
 
     def last_words(self) -> str:
-        """The end of what each has on stderr, for somebody who looks for a mistake."""
+        """The end of the stderr of each process, to find an error."""
         return "".join(f"{m.name}: {m.errors()[-300:].strip()}\n" for m in self._members if m.errors())
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The command `cronce demo`: its folder, its signals, its summary and its exit code."""
+"""Plays the story: the folder, the signals, the summary and the exit code."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from cronce.vocabulary.errors import InputInvalidError
 
 
 def play(*, customers: int, keep: str | None, as_document: bool, digest: Sequence[str] = DIGEST) -> int:
-    """Play the story and say whether every number is right, by the exit code too.
+    """Play the story; the exit code is 0 if every number is right.
 
     Args:
-        customers: How many get the digest.
-        keep: The folder to leave the files in; None for one that is removed.
-        as_document: Print a JSON summary instead of telling the story.
-        digest: The job's program.
+        customers: How many customers get the digest.
+        keep: The folder for the files; None for a temporary one.
+        as_document: Print a JSON summary instead of the story.
+        digest: The command of the job.
 
     Raises:
         InputInvalidError: `keep` is not a new or empty folder.
     """
     if sys.platform != "linux":
         sys.stderr.write(
-            "cronce: the demo needs Linux: a job that dies with its wrapper, and checkpoints, exist only there\n"
+            "cronce: the demo needs Linux: only there does a job die with its wrapper and store checkpoints\n"
         )
         return exit_codes.PROBLEM
     narrator: Narrator = Silence() if as_document else Storyteller()
@@ -57,7 +57,7 @@ def _moral(counted: Sequence[Counted], wrong: Sequence[Counted], *, seconds: flo
     files = f" Mails, logs and ledger are in {keep}." if keep else ""
     if wrong:
         files = files or " Play it again with --keep DIR to look at mails and logs."
-        return f"\n{len(wrong)} of {len(counted)} numbers are off; see the crosses above. ({seconds:.0f}s){files}"
+        return f"\n{len(wrong)} of {len(counted)} numbers are wrong; see the crosses above. ({seconds:.0f}s){files}"
     return f"\nAll {len(counted)} numbers are right. ({seconds:.0f}s){files}"
 
 
@@ -78,7 +78,9 @@ def _folder(keep: str | None) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         empty = not any(folder.iterdir())
     except OSError as error:
-        raise InputInvalidError("--keep", keep, f"a folder that can be made or is empty ({error.strerror})") from None
+        raise InputInvalidError(
+            "--keep", keep, f"a folder that can be created or is empty ({error.strerror})"
+        ) from None
     if not empty:
         raise InputInvalidError("--keep", keep, "a new or empty folder")
     yield folder
@@ -93,7 +95,7 @@ def _logs(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _signals_as_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does: with nothing left behind."""
+    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does, leaving no process and no file."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

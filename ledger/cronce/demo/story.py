@@ -1,4 +1,4 @@
-"""The four scenes. Each starts processes, watches them, and counts afterwards what they left behind."""
+"""The four scenes: each starts processes, watches them, and counts what they left behind."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.vocabulary.errors import CronceError
 from cronce.vocabulary.payloads import decode_json
 
-JOB = "daily-digest"
+DIGEST_JOB = "daily-digest"
 FIRST_DAY, SECOND_DAY = "2026-11-29", "2026-11-30"
-LEASE = timedelta(seconds=3)
+LEASE = timedelta(seconds=5)
 
 _PYTHON = [sys.executable, "-P"]
 DIGEST = [*_PYTHON, "-m", "cronce.demo.digest"]
@@ -38,55 +38,57 @@ _LONGEST_WAIT = 120.0
 
 
 class StoryStuckError(CronceError):
-    """Something that should have happened did not, for two minutes."""
+    """An expected event did not happen within two minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A check, and the scene that it belongs to."""
+    """A check and the scene to which it belongs."""
 
     scene: int
     check: Check
 
 
 class Story:
-    """The story of a digest for so many customers, in a folder of its own."""
+    """The story of a digest for a number of customers, played in one folder."""
 
     def __init__(
         self, folder: Path, *, customers: int, narrator: Narrator, crew: Crew, digest: Sequence[str] = DIGEST
     ) -> None:
-        """Nothing is started yet.
+        """Prepare the story; nothing is started yet.
 
         Args:
-            folder: Where mails and ledger are kept.
-            customers: How many get the digest.
-            narrator: Who tells it.
-            crew: Starts the processes, and ends them.
-            digest: The job's program.
+            folder: The folder for mails and ledger.
+            customers: How many customers get the digest, at least 100.
+            narrator: Prints the story.
+            crew: Starts and ends the processes.
+            digest: The command of the job.
         """
         self._folder = folder
         self._customers = customers
         self._batch = max(1, customers // 31)
+        # Between two checkpoints, so that some mails are sent a second time.
+        self._killed_after = customers // 2 // self._batch * self._batch + max(1, self._batch * 2 // 3)
         self._narrator = narrator
         self._crew = crew
         self._digest = digest
         self._url = f"sqlite:///{folder / 'ledger.db'}"
         self.counted: list[Counted] = []
-        """Everything that was counted so far."""
+        """Everything counted so far."""
 
     def play(self) -> list[Counted]:
-        """All four scenes, and the ledger at the end; everything that was counted."""
+        """Play all four scenes and show the ledger; returns everything that was counted."""
         self.four_clocks()
         self.four_clocks_and_a_ledger()
         self.killed_halfway()
         self.asked_again()
-        self._narrator.say("\nThis is what the ledger has now (cronce runs daily-digest):")
+        self._narrator.say("\nThe ledger now (cronce runs daily-digest):")
         with self._ledger() as ledger:
-            self._narrator.runs(list(ledger.runs(JOB)))
+            self._narrator.runs(list(ledger.runs(DIGEST_JOB)))
         return self.counted
 
     def four_clocks(self) -> None:
-        """Each container has its own 06:00, and nothing is between them."""
+        """Each container has its own clock, and nothing arbitrates."""
         self._narrator.scene(1, "four containers, each with its own 06:00, no ledger")
         self._narrator.say(f"The clock is part of the app, and the app now runs {CONTAINERS} times.")
         maildir = make_maildir(self._folder / "mails-without-ledger")
@@ -95,9 +97,9 @@ class Story:
         self._check(1, self._arrived(maildir, each=CONTAINERS))
 
     def four_clocks_and_a_ledger(self) -> None:
-        """The same four; the ledger lets one of them work."""
+        """The ledger lets one of the same four containers work."""
         self._narrator.scene(2, "the same four clocks, with cronce exec before the command")
-        self._narrator.command(f"cronce exec --job {JOB} --period {FIRST_DAY} -- ./digest")
+        self._narrator.command(f"cronce exec --job {DIGEST_JOB} --period {FIRST_DAY} -- ./digest")
         maildir = make_maildir(self._folder / f"mails-{FIRST_DAY}")
         members = self._at_six("scene2", lambda _: self._guarded(FIRST_DAY, maildir))
         self._watch(members)
@@ -110,33 +112,35 @@ class Story:
         self._check(2, started)
 
     def killed_halfway(self) -> None:
-        """The winner dies in the middle of its work, and the next attempt goes on from there."""
+        """The winner dies in the middle of its work, and the next attempt continues from its checkpoint."""
         self._narrator.scene(3, "the next day, and the winner is killed half-way")
         self._narrator.say(
-            f"SIGKILL for the wrapper: no goodbye. The lease is {LEASE.total_seconds():.0f}s here, so that the wait is"
-            f" short; the default is 60s. A checkpoint every {self._batch} mails."
+            f"The job stores a checkpoint every {self._batch} mails. After mail {self._killed_after:,} it hangs, and"
+            f" its wrapper gets SIGKILL. The lease is {LEASE.total_seconds():.0f}s here to keep the wait short;"
+            " the default is 60s."
         )
         maildir = make_maildir(self._folder / f"mails-{SECOND_DAY}")
         pace = _ALL_MAILS_TAKE_SLOWLY
-        members = self._at_six("scene3", lambda _: self._guarded(SECOND_DAY, maildir, pace=pace))
-        winner = self._watch(members, until=lambda: number_of_mails(maildir) >= self._customers / 2)
+        hang = ("--hang-after", str(self._killed_after))
+        members = self._at_six("scene3", lambda _: [*self._guarded(SECOND_DAY, maildir, pace=pace), *hang])
+        winner = self._watch(members, until=self._killed_after)
         winner.kill()  # the wrapper alone
         died = winner.is_gone()
         at_kill = number_of_mails(maildir)
         row = self._row(SECOND_DAY)
-        self._narrator.say(f"Killed after {at_kill:,} mails. The ledger cannot know it yet:")
+        self._narrator.say(f"Killed after {at_kill:,} mails. The ledger cannot know that yet:")
         self._show(row)
         early = self._run_now("scene3-early", self._guarded(SECOND_DAY, maildir))
-        self._narrator.say("A container that starts now is refused: for all that anybody knows, the owner lives.")
+        self._narrator.say("A container that starts now is refused: the lease has not expired, so the owner may live.")
         self._check(
             3,
             checks.killed_halfway(
-                row, died=died, mails=at_kill, customers=self._customers, refused=logs.refusals(early)
+                row, died=died, mails=at_kill, expected_mails=self._killed_after, refused=logs.refusals(early)
             ),
         )
         self._wait_for_lease_end(row)
         self._show(self._row(SECOND_DAY))
-        self._narrator.say("The lease is over. The next container that starts takes the run over:")
+        self._narrator.say("The lease has expired. The next container that starts takes over the run:")
         successor = self._start("scene3-next", self._guarded(SECOND_DAY, maildir, pace=pace))
         checkpoint = _checkpoint(row)
         self._watch([successor], already=checkpoint)
@@ -151,16 +155,16 @@ class Story:
         )
         self._check(3, resumed)
         self._narrator.say(
-            f"{again} mails were sent a second time: the crash came after them and before their checkpoint. A mail is"
-            " named after its period and customer, so the mailbox has each once. Without such a key they would be"
-            " duplicates: no ledger can make a mail and a row happen in one instant."
+            f"{again} mails were sent a second time: they were sent before the crash, but after the last checkpoint."
+            " The key of a mail is its period and customer, so the mailbox has each mail once. Without such a key they"
+            " would be duplicates: no ledger can send a mail and write a row in one atomic step."
         )
         self._check(3, self._arrived(maildir))
 
     def asked_again(self) -> None:
-        """At nine somebody asks for the same period once more."""
+        """Somebody starts the same period again at nine."""
         self._narrator.scene(4, "09:00, somebody starts the same period again")
-        self._narrator.command(f"cronce exec --job {JOB} --period {SECOND_DAY} --trigger manual -- ./digest")
+        self._narrator.command(f"cronce exec --job {DIGEST_JOB} --period {SECOND_DAY} --trigger manual -- ./digest")
         maildir = self._folder / f"mails-{SECOND_DAY}"
         again = self._run_now("scene4", self._guarded(SECOND_DAY, maildir, "--trigger", "manual"))
         for event in again.events():
@@ -174,11 +178,20 @@ class Story:
         return [*self._digest, str(maildir), *customers, "--pace", str(pace / self._customers), *options]
 
     def _guarded(self, period: str, maildir: Path, *options: str, pace: float = _ALL_MAILS_TAKE) -> list[str]:
-        which = ["--ledger", self._url, "--job", JOB, "--period", period, "--lease", f"{LEASE.total_seconds():.0f}s"]
+        which = [
+            "--ledger",
+            self._url,
+            "--job",
+            DIGEST_JOB,
+            "--period",
+            period,
+            "--lease",
+            f"{LEASE.total_seconds():.0f}s",
+        ]
         return [*_EXEC, *which, *options, "--", *self._job(maildir, pace=pace)]
 
     def _at_six(self, scene: str, command: Callable[[str], list[str]]) -> list[Member]:
-        """Four containers whose clocks strike in the same moment."""
+        """Start four containers whose clocks are due at the same moment."""
         six = str(time.time() + _SIX_O_CLOCK_IN)
         names = [f"{scene}-container-{number}" for number in range(1, CONTAINERS + 1)]
         return [self._start(name, [*_CONTAINER, six, *command(name)]) for name in names]
@@ -193,21 +206,20 @@ class Story:
                 break
         return member
 
-    def _watch(
-        self, members: Sequence[Member], *, until: Callable[[], bool] = lambda: False, already: int = 0
-    ) -> Member:
-        """Show how far they are until all have ended or `until` says so; who did most."""
+    def _watch(self, members: Sequence[Member], *, until: int | None = None, already: int = 0) -> Member:
+        """Show the progress until all have ended or one has sent `until` mails; returns the one that sent most."""
         names = {member: member.name.partition("-")[2].replace("-", " ") for member in members}
         with self._narrator.progress(list(names.values()), total=self._customers, unit="mails") as show:
             for look in _looking(f"the mails of {', '.join(names.values())}"):
-                ended = all(member.exit_code is not None for member in members) or until()
-                if ended or look % _LOOKS_FOR_A_SHOW == 0:
-                    for member, name in names.items():
-                        sent = len(logs.handed_over(member))
-                        show(name, sent + already * bool(sent), logs.word(member))
-                if ended:
+                ended = all(member.exit_code is not None for member in members)
+                if not ended and look % _LOOKS_FOR_A_SHOW:
+                    continue
+                sent = {member: len(logs.handed_over(member)) for member in members}
+                for member, name in names.items():
+                    show(name, sent[member] + already * bool(sent[member]), logs.word(member))
+                if ended or (until is not None and max(sent.values()) >= until):
                     break
-        return max(members, key=lambda member: len(logs.handed_over(member)))
+        return max(sent, key=lambda member: sent[member])
 
     def _arrived(self, maildir: Path, *, each: int = 1) -> list[Check]:
         mails = mails_by_customer(maildir)
@@ -221,7 +233,7 @@ class Story:
         total = max(1, round((until - datetime.now(UTC)).total_seconds() * 10))
         skew = MAX_CLOCK_SKEW.total_seconds()
         self._narrator.say(
-            f"Until the lease is over, and {skew:.0f}s more, because two hosts' clocks may differ by that:"
+            f"Until the lease has expired, plus {skew:.0f}s, because the clocks of two hosts may differ by that:"
         )
         with self._narrator.progress(["lease"], total=total, unit="") as show:
             for _ in _looking("the end of the lease"):
@@ -232,7 +244,7 @@ class Story:
 
     def _row(self, period: str) -> RunRecord | None:
         with self._ledger() as ledger:
-            return ledger.run(JOB, period)
+            return ledger.run(DIGEST_JOB, period)
 
     @contextmanager
     def _ledger(self) -> Iterator[Ledger]:
@@ -252,17 +264,17 @@ class Story:
 
 
 def _looking(what: str) -> Iterator[int]:
-    """Look, wait a little, look again; an error if it takes too long."""
+    """Yield the number of each look, with a short wait between two; raises an error if it takes too long."""
     until = time.monotonic() + _LONGEST_WAIT
     look = 0
     while time.monotonic() < until:
         yield look
         look += 1
         time.sleep(_LOOK_EVERY)
-    raise StoryStuckError(f"waited {_LONGEST_WAIT:.0f}s in vain for {what}")
+    raise StoryStuckError(f"waited {_LONGEST_WAIT:.0f}s for {what}")
 
 
 def _checkpoint(row: RunRecord | None) -> int:
-    """The checkpoint that the ledger has; 0 for none."""
+    """The stored checkpoint; 0 for none."""
     value = decode_json(row.checkpoint) if row else None
     return value if isinstance(value, int) else 0
