@@ -156,10 +156,11 @@ class TestNeverClaimed:
         assert world.launches() == []
 
     def test_one_of_a_tick_that_the_watchdog_called_missed_is_launched_again(self) -> None:
-        """The notice was already sent."""
+        """The row now has the cause instead of the watchdog's guess."""
         world = World()
         world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
-        assert world.settle(stopped(**NEVER_RAN))["status"] == "MISSED"
+        assert world.settle(stopped(**NEVER_RAN))["status"] == "FAILED"
+        assert "CannotPullContainerError" in (world.standing().error or "")
         assert len(world.launches()) == 1
 
 
@@ -265,7 +266,7 @@ STATES: dict[str, Callable[[World], object]] = {
     "failed for good": lambda world: world.claim(policy=Policy()).fail("no"),
     "running, of another": lambda world: world.claim("another"),
     "skipped": lambda world: world.ledger().claim(JOB, PERIOD, policy=Policy(suspend=True)),
-    "missed": lambda world: world.ledger().mark_missed(JOB, PERIOD, reason="never_delivered", scheduled_at=T0),
+    "missed": lambda world: world.ledger().mark_missed(JOB, PERIOD, reason="too_late", scheduled_at=T0),
 }
 
 

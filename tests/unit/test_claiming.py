@@ -81,6 +81,13 @@ TABLE = {
         "TOO_LATE",
     ),
     "replaced": (request(backoff_limit=9), run(status=FAILED, reason="replaced"), LATER, "REPLACED"),
+    "unclaimed": (request(backoff_limit=9), run(status=FAILED, reason="unclaimed", attempt=0), LATER, "HELD"),
+    "unclaimed, by a person": (
+        request(trigger=Trigger.MANUAL),
+        run(status=FAILED, reason="unclaimed", attempt=0),
+        LATER,
+        1,
+    ),
     "replaced, by a person": (request(trigger=Trigger.MANUAL), run(status=FAILED, reason="replaced"), LATER, 2),
     "interrupted": (request(), run(status=FAILED, reason="interrupted"), LATER, 2),
     "marked lost": (request(), run(status=FAILED, reason="lease_lost"), LATER, 2),

@@ -162,6 +162,14 @@ def test_my_success_outranks_an_observer() -> None:
     assert world.run().version == 3
 
 
+def test_my_success_clears_the_note_of_an_observer_that_gave_my_run_up() -> None:
+    """The note says that no machine starts the run again; it succeeded after all."""
+    given_up = run(version=3, status=Status.FAILED, reason=Reason.TASK_STOPPED, lease_until=None)
+    world = World(replace(given_up, actor="cronce:recorder", note="no retry is left"))
+    assert isinstance(world.play(finish(held(), Outcome(event=Event.COMPLETE))), Held)
+    assert (world.run().status, world.run().actor, world.run().note) == (Status.SUCCEEDED, None, None)
+
+
 def test_my_success_does_not_outrank_my_successor() -> None:
     """It began the next attempt between my look and my write."""
     marked = run(version=2, status=Status.FAILED, reason=Reason.LEASE_LOST)

@@ -13,6 +13,7 @@ from cronce.protocol.observing import (
     NotReleased,
     ReleaseRequest,
     Sighting,
+    give_up,
     holder,
     mark_lost,
     mark_missed,
@@ -26,6 +27,7 @@ from cronce.protocol.transitions import Event
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
+from cronce.vocabulary.values import replace
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run, slot
 from tests.support.scripted import World
 
@@ -164,6 +166,79 @@ def test_a_row_that_stands_is_left_alone(mark: Mark, _status: Status, standing: 
     """Whoever wrote it knows more."""
     world = World(standing, now=LATER)
     assert world.play(mark(SEEN)) == standing == world.run()
+
+
+NEVER, LETTER, PULL, UNCLAIMED = "never_delivered", "launch_failed: X", "launch_failed", "unclaimed"
+
+
+@pytest.mark.parametrize(
+    ("status", "standing", "mark", "seen", "replaced"),
+    [
+        ("MISSED", NEVER, mark_missed, LETTER, True),
+        ("MISSED", NEVER, mark_not_started, PULL, True),
+        ("MISSED", NEVER, mark_not_started, UNCLAIMED, True),
+        ("MISSED", LETTER, mark_not_started, UNCLAIMED, True),
+        ("FAILED", PULL, mark_not_started, UNCLAIMED, True),
+        ("MISSED", NEVER, mark_missed, NEVER, False),
+        ("MISSED", LETTER, mark_missed, NEVER, False),
+        ("MISSED", LETTER, mark_not_started, PULL, False),
+        ("FAILED", PULL, mark_missed, LETTER, False),
+        ("FAILED", UNCLAIMED, mark_not_started, PULL, False),
+        ("FAILED", UNCLAIMED, mark_missed, NEVER, False),
+        ("MISSED", "too_late", mark_not_started, UNCLAIMED, False),
+        ("SKIPPED", "overlap", mark_not_started, UNCLAIMED, False),
+    ],
+)
+def test_a_cause_replaces_a_guess_and_never_the_other_way(
+    status: str,
+    standing: str,
+    mark: Mark,
+    seen: str,
+    replaced: bool,  # noqa: FBT001  # a column
+) -> None:
+    """The order is: never_delivered, launch_failed, unclaimed. What a task wrote stays."""
+    before = run(status=Status(status), reason=standing, attempt=0, finished_at=T0, lease_until=None)
+    world = World(before, now=LATER)
+    after = world.play(mark(replace(SEEN, reason=seen)))
+    assert after == world.run()
+    if not replaced:
+        assert after == before
+        return
+    assert (after.reason, after.attempt, after.version, after.error) == (seen, 0, before.version + 1, SEEN.error)
+    assert after.token == before.token
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.MISSED])
+def test_a_run_whose_attempt_began_keeps_its_reason(status: Status) -> None:
+    """The job is known to ask; its own outcome is the better cause."""
+    before = run(status=status, reason="launch_failed", attempt=1, finished_at=T0, lease_until=None)
+    assert World(before, now=LATER).play(mark_not_started(replace(SEEN, reason="unclaimed"))) == before
+
+
+def test_an_unclaimed_run_is_released_by_a_person() -> None:
+    """The person looked; then a machine may start it."""
+    world = World(run(status=Status.FAILED, reason="unclaimed", attempt=0, lease_until=None), now=LATER)
+    released = world.play(release(ASK))
+    assert isinstance(released, RunRecord)
+    assert released.reason == Reason.RELEASED
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.MISSED])
+def test_a_run_that_is_given_up_says_so(status: Status) -> None:
+    """Nothing else in the row changes."""
+    before = run(status=status, reason="exit_code", finished_at=T0, lease_until=None)
+    world = World(before)
+    given_up = world.play(give_up(before, actor="recorder", note="no retry is left"))
+    assert given_up == world.run()
+    assert given_up == replace(before, version=before.version + 1, actor="recorder", note="no retry is left")
+
+
+def test_a_run_that_changed_meanwhile_is_not_given_up() -> None:
+    """Another attempt began."""
+    before = run(status=Status.FAILED, reason="exit_code", lease_until=None)
+    now = run(attempt=2, version=before.version + 1)
+    world = World(now)
+    assert world.play(give_up(before, actor="recorder", note="no")) == now == world.run()
 
 
 @pytest.mark.parametrize(("mark", "status"), MARKS)

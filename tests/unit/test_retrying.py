@@ -65,6 +65,7 @@ ENDS = {
     "held": (failed(Reason.TASK_STOPPED), Policy(on_lost=OnLost.HOLD), "HOLD"),
     "held after its lease": (failed(Reason.LEASE_LOST), Policy(on_lost=OnLost.HOLD), "HOLD"),
     "crashed too often": (failed(Reason.TASK_STOPPED, attempts=died(MOST_CRASHES)), Policy(), "died 6 times"),
+    "unclaimed": (failed(Reason.UNCLAIMED, attempt=0), RETRIES, "may be done"),
     "replaced": (failed(Reason.REPLACED), RETRIES, "replaced"),
     "released": (failed(Reason.RELEASED), RETRIES, "released"),
     "suspended": (failed(Reason.INTERRUPTED), Policy(suspend=True), "suspended"),
@@ -81,6 +82,16 @@ def test_any_other_run_is_left(standing: RunRecord, policy: Policy, why: str) ->
     decision = after_attempt(standing, policy=policy, enabled=True)
     assert isinstance(decision, Leave)
     assert why in decision.why
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_run_that_failed_for_good_waits_for_a_person(name: str) -> None:
+    """Not one that a person ended, switched off, or that did not fail."""
+    standing, policy, _ = ENDS[name]
+    decision = after_attempt(standing, policy=policy, enabled=True)
+    assert isinstance(decision, Leave)
+    for_person = name.startswith(("no retry", "crashed", "held", "unclaimed"))
+    assert decision.for_person is for_person
 
 
 def test_a_disabled_schedule_starts_nothing() -> None:

@@ -27,9 +27,20 @@ POSSIBLE = {
         Event.RELEASE: "FAILED",
     },
     Status.SUCCEEDED: {Event.FORCE: "RUNNING"},
-    Status.FAILED: {Event.COMPLETE: "SUCCEEDED", Event.RELEASE: "FAILED", Event.TAKE_OVER: "RUNNING"},
+    Status.FAILED: {
+        Event.COMPLETE: "SUCCEEDED",
+        Event.FAIL: "FAILED",
+        Event.RELEASE: "FAILED",
+        Event.GIVE_UP: "FAILED",
+        Event.TAKE_OVER: "RUNNING",
+    },
     Status.SKIPPED: {Event.TAKE_OVER: "RUNNING"},
-    Status.MISSED: {Event.TAKE_OVER: "RUNNING"},
+    Status.MISSED: {
+        Event.MISS: "MISSED",
+        Event.FAIL: "FAILED",
+        Event.GIVE_UP: "MISSED",
+        Event.TAKE_OVER: "RUNNING",
+    },
 }
 
 

@@ -17,6 +17,7 @@ from cronce.protocol.observing import (
     NotReleased,
     ReleaseRequest,
     Sighting,
+    give_up,
     holder,
     mark_lost,
     mark_missed,
@@ -301,7 +302,7 @@ class Ledger:
     def mark_missed(
         self, job: str, period: str, *, reason: str, scheduled_at: datetime | None, error: str | None = None
     ) -> RunRecord:
-        """Write down that nobody delivered the tick, unless a row stands; the run as it then stands.
+        """Record that the tick was not delivered, unless its row says more; return the run after that.
 
         Args:
             job: Name of the job.
@@ -327,8 +328,9 @@ class Ledger:
         scheduled_at: datetime | None,
         trigger: Trigger,
         exit_code: int | None = None,
+        reason: Reason = Reason.LAUNCH_FAILED,
     ) -> RunRecord:
-        """Write down that a task stopped before it claimed its run, unless a row stands; the run as it then stands.
+        """Record that a task stopped before it claimed its run, unless its row says more; return the run after that.
 
         Args:
             job: Name of the job.
@@ -338,6 +340,7 @@ class Ledger:
             scheduled_at: The nominal time of the tick; None to take it from a period that is one.
             trigger: Who asked for the task.
             exit_code: Exit code of the job's container, None if it has none.
+            reason: `launch_failed`, or `unclaimed` if the task ended as if its work were done.
 
         Raises:
             InputInvalidError: A name or time cannot be used; nothing was written.
@@ -347,13 +350,26 @@ class Ledger:
             job,
             period,
             owner=shortened(owner),
-            reason=Reason.LAUNCH_FAILED,
+            reason=reason,
             scheduled_at=scheduled_at,
             error=error,
             exit_code=exit_code,
             trigger=Trigger(trigger),
         )
         return self._driver().run(mark_not_started(seen), _patience(_LONGEST_PATIENCE))
+
+    def give_up(self, run: RunRecord, note: str) -> RunRecord | None:
+        """Note in a failed or missed run that no machine starts it again; return the run after that.
+
+        Args:
+            run: The run as it was read; if its row has changed since, nothing is written.
+            note: Why; recorded, with this ledger's owner as the actor.
+
+        Raises:
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        steps = give_up(run, actor=self._owner_name(), note=shortened(note))
+        return self._driver().run(steps, _patience(_LONGEST_PATIENCE))
 
     def create(self) -> bool:
         """Make the table or file ready; True if it was made, False if it stood already."""

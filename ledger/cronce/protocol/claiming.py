@@ -108,6 +108,8 @@ def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Beg
     if not ask.trigger.by_person:
         if standing.reason == Reason.REPLACED:
             return Refused(RefusalReason.REPLACED, standing)
+        if standing.reason == Reason.UNCLAIMED:  # the work may be done, and only a person can tell
+            return Refused(RefusalReason.HELD, standing)
         if standing.failures > ask.policy.backoff_limit:
             return Refused(RefusalReason.ATTEMPTS_EXHAUSTED, standing)
     return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))

@@ -169,7 +169,8 @@ def _outrank_observer(held: Held, lost: Lost, outcome: Outcome, finished: Change
                 return replace(held, run=stands)
             case Status.FAILED, Event.COMPLETE:
                 now = yield from read_clock()
-                changed = finished(stands, now)
+                # An observer's note that no machine starts the run again is void.
+                changed = replace(finished(stands, now), actor=held.run.actor, note=held.run.note)
                 answer = yield from swap(changed, stands)
                 if answer.written:
                     return replace(held, run=changed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
@@ -16,6 +17,13 @@ from cronce.vocabulary.values import value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 """Failures in which nobody can say how far the work got; `on_lost` decides what follows."""
+
+
+_WEAKER: Mapping[str, frozenset[str]] = {
+    Reason.LAUNCH_FAILED: frozenset({Reason.NEVER_DELIVERED}),
+    Reason.UNCLAIMED: frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED}),
+}
+"""Reason of an observer -> the reasons of observers that it replaces in the row of a tick that no task claimed."""
 
 
 class NotReleased(StrEnum):
@@ -112,16 +120,31 @@ def mark_stopped(
 
 
 def mark_missed(seen: Sighting) -> Steps[RunRecord]:
-    """Mark a tick without a row MISSED; the run as it then stands, which is somebody else's if there was one."""
+    """Mark a tick MISSED if it has no row, or one with a weaker reason; return the run after that.
+
+    What a task or a person wrote stays. Of the reasons that observers write, a cause replaces a guess.
+    """
     return _mark_unclaimed(seen, Event.MISS)
 
 
 def mark_not_started(seen: Sighting) -> Steps[RunRecord]:
-    """Mark the run of a task that stopped before it claimed FAILED, unless a row stands; the run as it then stands.
+    """Mark the run of a task that stopped before it claimed FAILED, as `mark_missed` does; return the run after that.
 
     No attempt began, so none is counted.
     """
     return _mark_unclaimed(seen, Event.FAIL)
+
+
+def give_up(run: RunRecord, *, actor: str, note: str) -> Steps[RunRecord | None]:
+    """Note in a failed or missed run that no machine starts it again; return the run after that.
+
+    If the row is no longer the given version, it stays as it is.
+    """
+    given_up = run.after(Event.GIVE_UP, actor=actor, note=note)
+    answer = yield from swap(given_up, run)
+    if answer.written:
+        return given_up
+    return answer.stands if isinstance(answer.stands, RunRecord) else None
 
 
 def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
@@ -134,7 +157,7 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
         skewed = (yield from read_skew()) > _bearable_skew(run, ask.max_clock_skew)
         match run.liveness(now, max_clock_skew=ask.max_clock_skew):
             case Liveness.ENDED:
-                if run.status is not Status.FAILED or run.reason not in LOST_REASONS:
+                if run.status is not Status.FAILED or run.reason not in (*LOST_REASONS, Reason.UNCLAIMED):
                     return NotReleased.NOT_HELD
             case Liveness.ALIVE if not ask.force:
                 return NotReleased.STILL_RUNNING
@@ -157,9 +180,21 @@ def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
 
 
 def _mark_unclaimed(seen: Sighting, event: Event) -> Steps[RunRecord]:
+    standing: RunRecord | None = None
     while True:
         now = yield from read_clock()
-        run = RunRecord(
+        run = _unclaimed(seen, event, standing, now)
+        answer = yield from swap(run, standing)
+        if answer.written:
+            return run
+        standing = answer.stands if isinstance(answer.stands, RunRecord) else None
+        if standing is not None and not _outranks(seen, standing):
+            return standing
+
+
+def _unclaimed(seen: Sighting, event: Event, standing: RunRecord | None, now: datetime) -> RunRecord:
+    if standing is None:
+        return RunRecord(
             job=seen.run.job,
             period=seen.run.period,
             version=1,
@@ -175,11 +210,23 @@ def _mark_unclaimed(seen: Sighting, event: Event) -> Steps[RunRecord]:
             error=seen.error,
             expires_at=expiry(now, seen.retention),
         )
-        answer = yield from swap(run, None)
-        if answer.written:
-            return run
-        if isinstance(answer.stands, RunRecord):
-            return answer.stands
+    return standing.after(
+        event,
+        owner=seen.owner,
+        scheduled_at=standing.scheduled_at or seen.run.scheduled_at,
+        finished_at=now,
+        reason=seen.reason,
+        exit_code=seen.exit_code,
+        error=seen.error,
+        actor=None,
+        note=None,
+    )
+
+
+def _outranks(seen: Sighting, standing: RunRecord) -> bool:
+    """True if the sighting knows more than what another observer wrote about a tick that no task claimed."""
+    weaker = _WEAKER.get(seen.reason.partition(":")[0], ())
+    return standing.attempt == 0 and (standing.reason or "").partition(":")[0] in weaker
 
 
 def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:

@@ -70,8 +70,8 @@ class RunRecord:
         checkpoint: A cursor of the work, as JSON text; the next attempt resumes from it.
         cancel_requested: Who asked the owner to stop.
         blocked_by: The period of the run that was at work.
-        actor: The person who released or forced the run.
-        note: The reason that person gave.
+        actor: The person who released or forced the run, or the observer that gave it up.
+        note: The reason that the actor gave.
         expires_at: When DynamoDB may delete the row. No decision looks at it.
         extra: Attributes that this version does not know; written back unchanged.
     """

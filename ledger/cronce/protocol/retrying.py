@@ -28,7 +28,7 @@ _LONGEST = timedelta(minutes=6)
 """The delays of Kubernetes' Job controller. EventBridge Scheduler rounds them up to a minute."""
 
 _CRASHES = LOST_REASONS | {Reason.CLOCK_SKEW}
-_UNCLAIMED = frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED})
+_NEVER_BEGAN = frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED})
 
 
 @value_class(kw_only=True)
@@ -48,9 +48,15 @@ class Relaunch:
 
 @value_class
 class Leave:
-    """Start nothing; `why` is for the log."""
+    """Start nothing.
+
+    Attributes:
+        why: The reason, for the log and the row.
+        for_person: True if the run failed and only a person may start it again.
+    """
 
     why: str
+    for_person: bool = False
 
 
 def after_attempt(run: RunRecord, *, policy: Policy, enabled: bool) -> Relaunch | Leave:
@@ -70,18 +76,20 @@ def after_attempt(run: RunRecord, *, policy: Policy, enabled: bool) -> Relaunch 
     if run.reason in (Reason.REPLACED, Reason.RELEASED):
         return Leave(f"the run was {run.reason}")
     if run.reason in LOST_REASONS and policy.on_lost is OnLost.HOLD:
-        return Leave("the run is held for a person (on_lost=HOLD)")
+        return Leave("the run is held for a person (on_lost=HOLD)", for_person=True)
+    if run.reason == Reason.UNCLAIMED:
+        return Leave("its task ended without asking the ledger, and the work may be done", for_person=True)
     if run.failures > policy.backoff_limit:
-        return Leave(f"no retry is left (backoff_limit={policy.backoff_limit})")
+        return Leave(f"no retry is left (backoff_limit={policy.backoff_limit})", for_person=True)
     crashes = sum(each.reason in _CRASHES for each in (*run.attempts, run.past()))
     if crashes > MOST_CRASHES:
-        return Leave(f"it died {crashes} times")
+        return Leave(f"it died {crashes} times", for_person=True)
     return Relaunch(attempt=run.attempt + 1, launch=1, delay=delay_after(run.failures + crashes))
 
 
 def never_began(run: RunRecord) -> bool:
-    """True if the row only says that no task claimed the tick."""
-    return run.attempt == 0 and (run.reason or "").partition(":")[0] in _UNCLAIMED
+    """True if the row only says that no task of the tick ever worked."""
+    return run.attempt == 0 and (run.reason or "").partition(":")[0] in _NEVER_BEGAN
 
 
 def delay_after(times: int) -> timedelta:

@@ -19,7 +19,7 @@ class Event(StrEnum):
     EXPIRE = "EXPIRE"
     """A tick arrives, or still waits, after its starting deadline."""
     MISS = "MISS"
-    """An observer finds that a tick was never delivered, or its task never started."""
+    """An observer finds that a tick was never delivered or its task never started, or learns the cause later."""
     RENEW = "RENEW"
     """The owner says that it lives, or stores a checkpoint."""
     CANCEL = "CANCEL"
@@ -29,13 +29,15 @@ class Event(StrEnum):
     COMPLETE = "COMPLETE"
     """The owner's work is done. It outranks an observer that took the owner for dead."""
     FAIL = "FAIL"
-    """The attempt ended without success, or an observer found it dead, or its task gone before it began."""
+    """The attempt ended without success, or an observer found it dead, or its task stopped before it claimed."""
     TAKE_OVER = "TAKE_OVER"
     """A process begins the next attempt."""
     FORCE = "FORCE"
     """A person repeats a success, with a reason."""
     RELEASE = "RELEASE"
     """A person frees a held or stuck run for the next attempt."""
+    GIVE_UP = "GIVE_UP"
+    """An observer notes that no machine starts the run again."""
 
 
 _R, _S, _F = Status.RUNNING, Status.SUCCEEDED, Status.FAILED
@@ -60,6 +62,11 @@ TRANSITIONS: Mapping[tuple[Status | None, Event], Status] = MappingProxyType(
         (_F, Event.TAKE_OVER): _R,
         (Status.SKIPPED, Event.TAKE_OVER): _R,
         (Status.MISSED, Event.TAKE_OVER): _R,
+        (_F, Event.FAIL): _F,
+        (_F, Event.GIVE_UP): _F,
+        (Status.MISSED, Event.MISS): Status.MISSED,
+        (Status.MISSED, Event.FAIL): _F,
+        (Status.MISSED, Event.GIVE_UP): Status.MISSED,
         (_S, Event.FORCE): _R,
     }
 )

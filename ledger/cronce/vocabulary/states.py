@@ -33,6 +33,8 @@ class Reason(StrEnum):
     NEVER_DELIVERED = "never_delivered"
     LAUNCH_FAILED = "launch_failed"
     """Stands alone, or before what the platform said: `launch_failed: AccessDeniedException`."""
+    UNCLAIMED = "unclaimed"
+    """The task ended with exit code 0 and never claimed: nobody knows whether the work was done."""
 
 
 class Trigger(StrEnum):
