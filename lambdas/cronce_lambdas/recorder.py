@@ -21,7 +21,7 @@ from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, JobUnknownError, Launcher
 from cronce.protocol.records import RunRecord
-from cronce.protocol.retrying import Leave, Relaunch, after_attempt
+from cronce.protocol.retrying import Leave, Relaunch, after_attempt, never_began
 from cronce.vocabulary.states import Reason
 from cronce_lambdas.dead_letters import dead_letter, returned_event
 from cronce_lambdas.notices import Bus, missed
@@ -71,8 +71,8 @@ class Recorder:
         run = self._ledger.mark_stopped(
             task.job, task.period, owner=task.arn, exit_code=task.exit_code, error=task.cause
         )
-        if run is None:
-            if task.exit_code == 0:
+        if run is None or never_began(run):
+            if run is None and task.exit_code == 0:
                 report("unclaimed", level="ERROR", job=task.job, period=task.period, owner=task.arn)
                 return {"ignored": "the task never claimed its run, and calls itself done"}
             run = self._ledger.mark_not_started(
