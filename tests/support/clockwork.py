@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cronce.client.claim import Claim
-    from cronce.clock.delivery import Delivery
+    from cronce.clock.dispatch import Delivery
     from cronce.stores.store import Store
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)

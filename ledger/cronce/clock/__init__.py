@@ -1,21 +1,24 @@
-"""The clock: dispatches the ticks of its jobs, and never does their work itself.
+"""The clock: dispatches the ticks of its jobs. It never does their work itself.
 
-Who is authoritative: a tick is dispatched by whoever claims the row `(<clock>:<job>, nominal time)`. That
-row alone keeps two clocks from dispatching one tick. The leader's lease only keeps them from trying, so it
-may be wrong for a while without harm.
+Who is authoritative: the row `(<clock>:<job>, period of the tick)`. A tick is dispatched by the process that
+claims this row; the row alone prevents two clocks from dispatching the same tick. The leader's lease only
+keeps the other processes from trying. It may be wrong for a while without harm.
 
-    standby --(the leader's row is free)--> leading --(SIGTERM, or the lease is lost)--> standby or end
+    standby --(acquires the leader's row)--> leading --(SIGTERM: releases it)--> end
+       ^                                        |
+       +------------(the lease is lost)---------+
 
-Leading, one loop decides and never waits for anything but the ledger: it reads the time, takes up the ticks
-that became due, renews the lease before it starts any of them, and gives each one to a worker (claim the
-row, call the target, complete the row). So a target that hangs holds up nothing but itself, and a loop that
-hangs loses the lease.
+While it leads, one loop makes all decisions and waits for nothing but the ledger. Each turn reads the time,
+adds the ticks that became due, renews the lease before it starts any of them, and passes each tick to a worker,
+which claims the row, calls the target and completes the row. A target that hangs delays only its own job. A
+loop that hangs loses the lease.
 
-What a leader leaves behind is a cursor a job, in the checkpoint of the leader's row: every tick up to it is
-settled. The next leader goes on from there; where the row is gone, from the newest row of the job.
+The leader stores a cursor for each job in the checkpoint of its row: every tick up to the cursor is settled. The
+next leader resumes from there, or from the newest row of the job if there is no cursor.
 
-From the text inwards: `config` reads and checks what is asked for; `every` has the ticks of `every = "10s"`;
-`plan` decides what is due, caught up, missed or given up, from times alone; `cursors` is what one leader
-tells the next; `agenda` keeps a job's ticks that are not settled; `dispatch` brings one tick to its end;
-`targets` calls what is called; `service` is the loop.
+A tick has two forms: a `Tick` while it is open, and the `Delivery` that a target gets.
+
+`config` parses the jobs; `plan` decides from times alone what is due, caught up, missed or given up; `agenda`
+keeps the open ticks and the cursor of a job; `dispatch` takes one tick from claim to completion; `targets` calls
+queues, tasks, functions, buses and commands; `service` is the loop.
 """

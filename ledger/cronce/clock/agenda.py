@@ -1,121 +1,188 @@
-"""The ticks of one job that are not settled, and how far the others are."""
+"""The ticks of one job that are not settled, and the cursor up to which all others are.
+
+The cursors of all jobs are stored as the checkpoint of the leader's row. The next leader resumes from
+them, or from the newest rows of a job if there is no usable cursor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
+import hashlib
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from cronce.clock.config import ClockJob
-from cronce.clock.plan import MOST_TICKS, Due, due, pause_before
+from cronce.clock.plan import MOST_TICKS, pause_before
+from cronce.protocol.records import RunRecord
+from cronce.schedule import Latest
+from cronce.vocabulary.states import Status
 
+_FIELD = "cursors"
 _ONE_SECOND = timedelta(seconds=1)
 
 
-@dataclass(slots=True, kw_only=True)
-class Waiting:
+@dataclass(slots=True, eq=False, kw_only=True)
+class Tick:
     """A tick that is due and not settled.
 
+    The loop changes it; while a worker dispatches it, nobody does.
+
     Attributes:
-        taken_up: When this clock took it up, on its monotonic clock.
+        job: Its job.
+        at: Its nominal time.
+        since: When this clock began to wait for it, in monotonic seconds.
         not_before: When it may be tried (again).
         failed_at: When a try failed first; None if none did.
-        tries: How often it was tried, or looked at.
-        unresolved: True if its row says that a dispatch is under way.
+        tries: Number of tries and looks so far.
+        unresolved: True if its row says that a dispatch is in progress.
     """
 
-    taken_up: float
+    job: ClockJob
+    at: datetime
+    since: float
     not_before: datetime
     failed_at: datetime | None = None
     tries: int = 0
     unresolved: bool = False
 
+    @property
+    def period(self) -> str:
+        """The period of its run."""
+        return self.job.period(self.at)
+
+    def postpone(self, now: datetime, *, failed: bool = False, unresolved: bool = False) -> None:
+        """Try it again, or look at it again, after a pause."""
+        if failed and self.failed_at is None:
+            self.failed_at = now
+        self.unresolved = unresolved
+        self.not_before = now + pause_before(self.tries)
+
 
 class Agenda:
-    """Mutable, for one term of one leader; only its loop changes it."""
+    """The open ticks of a job during one term of a leader. Mutable; only the loop uses it."""
 
     def __init__(self, job: ClockJob, cursor: datetime) -> None:
         """Every tick up to the cursor is settled."""
         self.job = job
-        self.waiting: dict[datetime, Waiting] = {}
-        self._seen_until = cursor
-        self._next = job.timetable.next(cursor)
+        self.waiting: dict[datetime, Tick] = {}
+        self._seen_until: datetime
+        self._next: datetime | None
+        self._see(cursor)
 
     @property
     def cursor(self) -> datetime:
         """Every tick up to this moment is settled."""
-        return min([self._seen_until, *(tick - _ONE_SECOND for tick in self.waiting)])
+        return min([self._seen_until, *(at - _ONE_SECOND for at in self.waiting)])
 
-    def advance(self, now: datetime, monotonic: float) -> Due | None:
-        """Take up the ticks that became due; those that are too many, if there are any.
+    def advance(self, now: datetime, monotonic: float) -> Latest | None:
+        """Add the ticks that became due. Returns the ones that had to be dropped, or None.
 
-        A clock that was set back forgets what is not due any more. What it sees a second time was
-        dispatched already, and the ledger says so.
+        After the clock was set back, ticks in the future are removed. When they are due again, the
+        ledger says that they were dispatched.
         """
         if now < self._seen_until:
-            self.waiting = {tick: it for tick, it in self.waiting.items() if tick <= now}
+            self.waiting = {at: tick for at, tick in self.waiting.items() if at <= now}
             self._see(now)
             return None
-        if self._next is None or now < self._next:
+        if self.job.timetable is None or self._next is None or now < self._next:
             self._seen_until = now
             return None
-        found = due(self.job.timetable, after=self._seen_until, now=now)
-        for tick in found.ticks:
-            self.waiting.setdefault(tick, Waiting(taken_up=monotonic, not_before=tick))
+        found = self.job.timetable.latest(after=self._seen_until, until=now, most=MOST_TICKS)
+        for at in found.ticks:
+            self.waiting.setdefault(at, Tick(job=self.job, at=at, since=monotonic, not_before=at))
         self._see(now)
         return self._overflow(found)
 
-    def ready(self, now: datetime, *, busy: Container[datetime]) -> list[datetime]:
-        """The ticks that may be tried now: those on time first, each kind oldest first.
+    def ready(self, now: datetime, *, busy: Container[datetime]) -> list[Tick]:
+        """The ticks that may be tried now: first those on time, then those that are late, each oldest first.
 
         Args:
             now: The time.
-            busy: Ticks that are at work.
+            busy: Ticks that are being dispatched.
         """
         open_since = now - self.job.starting_deadline
-        ticks = [tick for tick, it in self.waiting.items() if it.not_before <= now and tick not in busy]
-        return sorted(ticks, key=lambda tick: (tick < open_since, tick))
+        ticks = [tick for tick in self.waiting.values() if tick.not_before <= now and tick.at not in busy]
+        return sorted(ticks, key=lambda tick: (tick.at < open_since, tick.at))
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """The next moment at which something here is to be done, later than now; None if there is none."""
-        later = [it.not_before for it in self.waiting.values() if it.not_before > now]
+        """The next moment after `now` at which there is something to do; None if there is none."""
+        later = [tick.not_before for tick in self.waiting.values() if tick.not_before > now]
         if self._next is not None:
             later.append(self._next)
         return min(later, default=None)
 
-    def begin(self, tick: datetime) -> Waiting:
-        """Note that the tick is tried now."""
-        it = self.waiting[tick]
-        it.tries += 1
-        return it
-
-    def settle(self, tick: datetime) -> None:
-        """The tick needs nothing any more."""
-        self.waiting.pop(tick, None)
-
-    def postpone(self, tick: datetime, now: datetime, *, failed: bool = False, unresolved: bool = False) -> None:
-        """The tick has to be tried again, or looked at."""
-        if (it := self.waiting.get(tick)) is not None:
-            if failed and it.failed_at is None:
-                it.failed_at = now
-            it.unresolved = unresolved
-            it.not_before = now + pause_before(it.tries)
+    def settle(self, at: datetime) -> None:
+        """Remove a tick: nothing is left to do for it."""
+        self.waiting.pop(at, None)
 
     def _see(self, now: datetime) -> None:
         self._seen_until = now
-        self._next = self.job.timetable.next(now)
+        self._next = None if self.job.timetable is None else self.job.timetable.next(now)
 
-    def _overflow(self, found: Due) -> Due | None:
-        """Let go of the oldest that were never tried, so that no more than `MOST_TICKS` wait."""
+    def _overflow(self, found: Latest) -> Latest | None:
+        """Drop the oldest ticks that were never tried, so that at most `MOST_TICKS` wait."""
         too_many = len(self.waiting) - MOST_TICKS
-        untried = sorted(tick for tick, it in self.waiting.items() if it.tries == 0)[: max(0, too_many)]
-        for tick in untried:
-            del self.waiting[tick]
+        untried = sorted(at for at, tick in self.waiting.items() if tick.tries == 0)[: max(0, too_many)]
+        for at in untried:
+            del self.waiting[at]
         if not found.dropped and not untried:
             return None
-        return Due(
+        return Latest(
             ticks=(),
             dropped=found.dropped + len(untried),
             first_dropped=min([*untried, *([found.first_dropped] if found.first_dropped else [])]),
             last_dropped=max([*untried, *([found.last_dropped] if found.last_dropped else [])]),
         )
+
+
+def to_checkpoint(cursors: Mapping[ClockJob, datetime]) -> dict[str, dict[str, list[object]]]:
+    """The cursors as a checkpoint: job -> [epoch seconds, fingerprint of its timetable].
+
+    A cursor is truncated to whole seconds. Ticks are on whole seconds, so it covers the same ones.
+    """
+    return {_FIELD: {job.name: [int(at.timestamp()), _fingerprint(job)] for job, at in cursors.items()}}
+
+
+def from_checkpoint(jobs: Iterable[ClockJob], checkpoint: object, now: datetime) -> dict[str, datetime] | None:
+    """Where each job resumes after another leader; None if the checkpoint is not a clock's.
+
+    A job that the checkpoint does not have is new and misses nothing: it begins now. A job whose
+    timetable was changed resumes from the cursor, because a tick may have become due while the leader
+    changed; but ticks older than its starting deadline were not due under this timetable.
+    """
+    stored = checkpoint.get(_FIELD) if isinstance(checkpoint, dict) else None
+    if not isinstance(stored, dict):
+        return None
+    cursors = {}
+    for job in jobs:
+        match stored.get(job.name):
+            case [int(seconds), str(fingerprint)] if 0 <= seconds <= now.timestamp():
+                at = datetime.fromtimestamp(seconds, UTC)
+                same = fingerprint == _fingerprint(job)
+                cursors[job.name] = at if same else max(at, now - job.starting_deadline)
+            case _:
+                cursors[job.name] = now
+    return cursors
+
+
+def from_rows(job: ClockJob, newest: Iterable[RunRecord], now: datetime) -> datetime:
+    """Where a job resumes if no leader left a cursor: after its newest row, or now if it has none.
+
+    Args:
+        job: The job.
+        newest: Its newest rows.
+        now: The time.
+    """
+    rows = [
+        (row.scheduled_at, row.status) for row in newest if row.scheduled_at is not None and row.scheduled_at <= now
+    ]
+    if not rows:
+        return now
+    open_since = now - job.starting_deadline
+    # A failed one may have tries left, and the process of a running one may have died.
+    unsettled = [at for at, status in rows if status in (Status.RUNNING, Status.FAILED) and at >= open_since]
+    return min([max(at for at, _ in rows), *(at - _ONE_SECOND for at in unsettled)])
+
+
+def _fingerprint(job: ClockJob) -> str:
+    return hashlib.sha256(job.when.encode()).hexdigest()[:8]

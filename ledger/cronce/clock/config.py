@@ -1,6 +1,6 @@
-"""What a clock is asked to do: from TOML or JSON to jobs, each value checked.
+"""A clock's configuration: parses TOML or JSON into jobs and checks each value.
 
-Pure: reading the file or the environment is the caller's part. The reference is docs/clock.md.
+Pure: the caller reads the file or the environment. The reference is docs/clock.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from cronce.schedule import Every, Kind, Schedule, ScheduleInvalidError, parse
+from cronce.schedule import Every, Kind, PeriodForm, ScheduleInvalidError, Timetable, parse
 from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import checked_job
@@ -18,10 +18,10 @@ from cronce.vocabulary.policy import CatchUp
 from cronce.vocabulary.values import value_class
 
 MOST_JOBS = 200
-"""So many cursors fit into a checkpoint (32 KB)."""
+"""The cursors of this many jobs fit into a checkpoint (32 KB)."""
 
 SEPARATOR = ":"
-"""Between the clock's name and the job's in the ledger, so neither clock nor job may hold it."""
+"""Separates the clock's name from the job's in the ledger. Neither name may contain it."""
 
 STARTING_DEADLINE = timedelta(minutes=5)
 TIMEOUT = timedelta(seconds=10)
@@ -31,6 +31,8 @@ _FIELDS = (
     "schedule",
     "every",
     "timezone",
+    "period",
+    "suspend",
     "starting_deadline",
     "catch_up",
     "timeout",
@@ -54,7 +56,7 @@ _BUS = re.compile(r"(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Z
 
 @value_class(kw_only=True)
 class SqsTarget:
-    """A message to a queue; on a FIFO queue with the tick as its deduplication id."""
+    """A message to a queue. On a FIFO queue the tick is its deduplication id."""
 
     url: str
 
@@ -69,7 +71,7 @@ class SqsTarget:
 
 @value_class(kw_only=True)
 class TaskTarget:
-    """A task of the job that an EventBridge schedule of the ledger's group defines."""
+    """A task of a job, as an EventBridge schedule in the ledger's group defines it."""
 
     job: str
 
@@ -101,7 +103,7 @@ class EventTarget:
 
 @value_class(kw_only=True)
 class CommandTarget:
-    """A command on this host, short: it enqueues the work."""
+    """A short command on this host, which enqueues the work."""
 
     arguments: tuple[str, ...]
 
@@ -117,18 +119,22 @@ class ClockJob:
     """One job of a clock.
 
     Attributes:
-        name: What it is called; its rows in the ledger are those of `<clock>:<name>`.
-        timetable: When it is due.
-        target: What a tick sets going.
+        name: Its name. Its rows in the ledger are those of `<clock>:<name>`.
+        timetable: When it is due; None for a job that only people start.
+        target: What is called for a tick.
+        period_form: What the period of a tick's run is.
+        suspend: True to record each tick as skipped and call nothing.
         starting_deadline: A tick younger than this is always dispatched; an older one by `catch_up`.
-        catch_up: Which of the older ones are dispatched.
+        catch_up: Which older ticks are dispatched.
         timeout: How long one try of a dispatch may take.
-        backoff_limit: How many failed tries are repeated.
+        backoff_limit: How many times a failed try is repeated.
     """
 
     name: str
-    timetable: Schedule | Every
+    timetable: Timetable | None
     target: Target
+    period_form: PeriodForm = PeriodForm.TIME
+    suspend: bool = False
     starting_deadline: timedelta = STARTING_DEADLINE
     catch_up: CatchUp = CatchUp.NONE
     timeout: timedelta = TIMEOUT
@@ -136,19 +142,21 @@ class ClockJob:
 
     @property
     def when(self) -> str:
-        """The timetable as text; two jobs with the same text are due at the same times."""
-        if isinstance(self.timetable, Every):
-            return self.timetable.describe()
-        return f"{self.timetable.expression} {self.timetable.timezone}"
+        """The timetable as text. Two jobs with the same text are due at the same times."""
+        return "" if self.timetable is None else self.timetable.spelling
+
+    def period(self, tick: datetime) -> str:
+        """The period of the run of this tick."""
+        return self.period_form.period(tick, "UTC" if self.timetable is None else self.timetable.timezone)
 
 
 def config_from_toml(text: str, *, what: str) -> tuple[ClockJob, ...]:
     """The jobs of a TOML document.
 
     Raises:
-        InputInvalidError: It is not TOML, or a value in it cannot be used; the error says which and what can.
+        InputInvalidError: It is not TOML, or a value is invalid; the error names the value and what is allowed.
     """
-    import tomllib  # noqa: PLC0415  # a clock configured by its environment needs none
+    import tomllib  # noqa: PLC0415  # not needed with a configuration in the environment
 
     try:
         given = tomllib.loads(text)
@@ -161,7 +169,7 @@ def config_from_json(text: str, *, what: str) -> tuple[ClockJob, ...]:
     """The jobs of a JSON document.
 
     Raises:
-        InputInvalidError: It is not JSON, or a value in it cannot be used; the error says which and what can.
+        InputInvalidError: It is not JSON, or a value is invalid; the error names the value and what is allowed.
     """
     try:
         given = json.loads(text, object_pairs_hook=_without_duplicates)
@@ -171,19 +179,19 @@ def config_from_json(text: str, *, what: str) -> tuple[ClockJob, ...]:
 
 
 def parse_config(given: object, *, what: str) -> tuple[ClockJob, ...]:
-    """The jobs that a mapping describes, in its order.
+    """The jobs in a mapping, in its order.
 
     Args:
-        given: `{"jobs": {NAME: {...}}}`, as TOML and JSON documents give it.
-        what: What its giver knows it by: the file, or `CRONCE_CLOCK`.
+        given: `{"jobs": {NAME: {...}}}`, as in a TOML or JSON document.
+        what: Its name in errors: the file, or `CRONCE_CLOCK`.
 
     Raises:
-        InputInvalidError: A value cannot be used; the error says which, where, and what can.
+        InputInvalidError: A value is invalid; the error names the value, its place and what is allowed.
     """
     document = _mapping(given, what, 'the table "jobs"')
     for name in document:
         if name != "jobs":
-            raise InputInvalidError(what, name, '"jobs", and nothing beside it')
+            raise InputInvalidError(what, name, '"jobs" and nothing else')
     jobs = _mapping(document.get("jobs"), f"{what}: jobs", f"1 to {MOST_JOBS} jobs by their names")
     if not 1 <= len(jobs) <= MOST_JOBS:
         raise InputInvalidError(f"{what}: jobs", f"{len(jobs)} jobs", f"1 to {MOST_JOBS} jobs by their names")
@@ -208,9 +216,15 @@ def _job(name: str, given: object, where: str) -> ClockJob:
     def duration(field: str, default: timedelta, longest: timedelta) -> timedelta:
         return _duration(fields.get(field, default), f"{where}.{field}", longest)
 
+    suspend = fields.get("suspend", False)
+    if not isinstance(suspend, bool):
+        raise InputInvalidError(f"{where}.suspend", suspend, "true or false")
+    timetable = _timetable(fields, where)
     return ClockJob(
         name=name,
-        timetable=_timetable(fields, where),
+        timetable=timetable,
+        period_form=_period_form(fields, timetable, where),
+        suspend=suspend,
         target=_target(fields.get("target"), f"{where}.target"),
         starting_deadline=duration("starting_deadline", STARTING_DEADLINE, _LONGEST),
         catch_up=CatchUp[catch_up.upper()],
@@ -219,28 +233,47 @@ def _job(name: str, given: object, where: str) -> ClockJob:
     )
 
 
-def _timetable(fields: Mapping[str, object], where: str) -> Schedule | Every:
-    if ("schedule" in fields) == ("every" in fields):
-        given = "both" if "schedule" in fields else "neither"
-        raise InputInvalidError(where, given, "exactly one of schedule and every")
-    if "every" in fields:
-        if "timezone" in fields:
-            allowed = "no timezone beside every: its ticks are multiples since 1970-01-01T00:00Z"
-            raise InputInvalidError(f"{where}.timezone", fields["timezone"], allowed)
-        interval = _duration(fields["every"], f"{where}.every", _LONGEST)
-        if interval % _ONE_SECOND:
-            raise InputInvalidError(f"{where}.every", fields["every"], "whole seconds")
-        return Every(interval)
-    expression, zone = fields["schedule"], fields.get("timezone", "UTC")
+def _timetable(fields: Mapping[str, object], where: str) -> Timetable | None:
+    expression, interval = fields.get("schedule"), fields.get("every")
+    if expression is not None and interval is not None:
+        raise InputInvalidError(where, "both", "one of schedule and every, or neither for a job that only people start")
+    if expression is None and "timezone" in fields:
+        allowed = "no timezone without schedule: the ticks of every are multiples since 1970-01-01T00:00Z"
+        raise InputInvalidError(f"{where}.timezone", fields["timezone"], allowed)
+    if interval is not None:
+        return Every(_whole_seconds(interval, f"{where}.every"))
+    if expression is None:
+        return None
+    zone = fields.get("timezone", "UTC")
     try:
         schedule = parse(expression, timezone=zone, start=_RATES_COUNT_FROM)  # type: ignore[arg-type]  # it checks them
     except ScheduleInvalidError as error:
         field = "timezone" if error.field == "timezone" else f"schedule ({error.field})"
         raise InputInvalidError(f"{where}.{field}", error.value, error.allowed) from None
     if schedule.kind is Kind.RATE and "timezone" in fields:
-        allowed = "no timezone beside a rate: its ticks count from 1970-01-01T00:00Z"
+        allowed = "no timezone with a rate: its ticks count from 1970-01-01T00:00Z"
         raise InputInvalidError(f"{where}.timezone", zone, allowed)
     return schedule
+
+
+def _whole_seconds(value: object, where: str) -> timedelta:
+    interval = _duration(value, where, _LONGEST)
+    if interval % _ONE_SECOND:
+        raise InputInvalidError(where, value, "whole seconds")
+    return interval
+
+
+def _period_form(fields: Mapping[str, object], timetable: Timetable | None, where: str) -> PeriodForm:
+    given = fields.get("period", PeriodForm.TIME)
+    if not isinstance(given, str) or given not in set(PeriodForm):
+        raise InputInvalidError(f"{where}.period", given, ", ".join(PeriodForm))
+    form = PeriodForm(given)
+    if timetable is not None:
+        try:
+            timetable.check_period_form(form)
+        except ScheduleInvalidError as error:
+            raise InputInvalidError(f"{where}.period", error.value, error.allowed) from None
+    return form
 
 
 def _target(given: object, where: str) -> Target:
@@ -273,7 +306,7 @@ def _event(value: object, where: str) -> Target:
     bus = _matching(_BUS, fields.get("bus", "default"), f"{where}.bus", "the name or the ARN of an event bus")
     source = _text(fields.get("source"), f"{where}.source", 256)
     if source.startswith("aws."):
-        raise InputInvalidError(f"{where}.source", source, "a source of your own: those in aws. are AWS's")
+        raise InputInvalidError(f"{where}.source", source, "a source that does not begin with aws., which is reserved")
     return EventTarget(
         bus=bus, source=source, detail_type=_text(fields.get("detail_type"), f"{where}.detail_type", 128)
     )
@@ -325,5 +358,5 @@ def _duration(value: object, where: str, longest: timedelta) -> timedelta:
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     given = dict(pairs)
     if len(given) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return given

@@ -1,20 +1,22 @@
-"""One tick, from the ledger's yes to its end: claim, call the target, complete."""
+"""One tick from the claim to its end: claim the row, call the target, complete the row."""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from enum import Enum, auto
+from typing import Protocol
 
 from cronce.client.claim import Claim, Refusal
 from cronce.client.ledger import Ledger
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal
+from cronce.clock.agenda import Tick
 from cronce.clock.config import SEPARATOR, ClockJob
-from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError, Send
 from cronce.clock.plan import Verdict, dispatch_lease, judge, pause_before
 from cronce.protocol.records import may_be_claimed
 from cronce.protocol.requests import RefusalReason
-from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
@@ -23,63 +25,95 @@ from cronce.vocabulary.values import value_class
 _BETWEEN_RECORDINGS = 1.0
 
 
-class Ending(Enum):
-    """What a try has come to."""
-
-    SETTLED = auto()
-    """The tick needs nothing any more."""
-    AGAIN = auto()
-    """Nothing came of it; it has to be tried again."""
-    FAILED = auto()
-    """The target did not take it; it has to be tried again."""
-    UNRESOLVED = auto()
-    """Its row says that a dispatch is under way; it has to be looked at again."""
-
-
-@value_class
-class Outcome:
-    """The end of a try.
-
-    Attributes:
-        answered: True if the target took the tick, False if it said nothing in time; None if neither.
-    """
-
-    ending: Ending
-    answered: bool | None = None
-
-
 @value_class(kw_only=True)
-class Order:
-    """A tick to be brought to its end.
+class Delivery:
+    """What a target is given: one claimed tick.
 
     Attributes:
-        tries: Which try this is, from 1.
-        failed_at: When a try failed first; None if none did.
+        job: The job of the tick.
+        period: The period of its run.
+        scheduled_at: Its nominal time.
+        trigger: `schedule`, or `catch_up` for a late one.
+        give_up: Set when this process cannot wait any longer.
     """
 
     job: ClockJob
-    tick: datetime
-    verdict: Verdict
-    tries: int = 1
-    failed_at: datetime | None = None
-    unresolved: bool = False
+    period: str
+    scheduled_at: datetime
+    trigger: Trigger
+    give_up: StopSignal
+
+    @property
+    def nominal_time(self) -> str:
+        """`scheduled_at` as text: `2026-11-29T06:00:00Z`."""
+        return period_of(self.scheduled_at)
+
+    @property
+    def message(self) -> str:
+        """The JSON text for queues, functions and buses."""
+        return json.dumps({"job": self.job.name, "period": self.period, "scheduled_at": self.nominal_time})
+
+
+class Send(Protocol):
+    """Calls the target of a delivery, within the job's `timeout`."""
+
+    def __call__(self, delivery: Delivery) -> str | None:
+        """Return the target's receipt, if it gives one.
+
+        Raises:
+            DispatchFailedError: The target did not accept the delivery.
+            DispatchGivenUpError: `give_up` was set before the target accepted it.
+        """
+
+
+class DispatchFailedError(CronceError):
+    """The target refused the tick or did not answer in time.
+
+    Attributes:
+        timed_out: True if it did not answer.
+    """
+
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+        self.timed_out = timed_out
+        super().__init__(message)
+
+
+class DispatchGivenUpError(CronceError):
+    """The dispatch was aborted because this process ends."""
+
+
+class Ending(Enum):
+    """The result of one try."""
+
+    SETTLED = auto()
+    """Nothing is left to do."""
+    AGAIN = auto()
+    """Nothing happened; try again."""
+    FAILED = auto()
+    """The target did not accept it; try again."""
+    UNRESOLVED = auto()
+    """Its row says that a dispatch is in progress; look again."""
 
 
 class Dispatcher:
-    """Carries out orders, each in a call that takes a while. Safe to use from several threads."""
+    """Dispatches ticks, each in one blocking call. Safe to use from several threads.
+
+    Attributes:
+        silent: Names of the jobs whose target did not answer in time at the last try.
+    """
 
     def __init__(
         self, ledger: Ledger, *, clock_name: str, send: Send, clock: Clock, stop: StopSignal, give_up: StopSignal
     ) -> None:
-        """Take what is needed.
+        """Make no request yet.
 
         Args:
             ledger: Where the rows are.
-            clock_name: The clock's name; rows are those of `<clock>:<job>`.
+            clock_name: The clock's name; the rows are those of `<clock>:<job>`.
             send: Calls the targets.
-            clock: Where time comes from.
-            stop: Set when this process is asked to stop; the ledger is then not insisted on for long.
-            give_up: Set when it cannot wait any longer.
+            clock: The source of time.
+            stop: Set when this process is asked to stop; a failing ledger is then not retried for long.
+            give_up: Set when this process cannot wait any longer.
         """
         self._ledger = ledger
         self._clock_name = clock_name
@@ -87,113 +121,118 @@ class Dispatcher:
         self._clock = clock
         self._stop = stop
         self._give_up = give_up
+        self.silent: set[str] = set()
 
     def row_job(self, job: ClockJob) -> str:
-        """What the job is called in the ledger, in log lines and as a metric's dimension."""
+        """The job's name in the ledger, in log lines and as a metric's dimension."""
         return f"{self._clock_name}{SEPARATOR}{job.name}"
 
-    def carry_out(self, order: Order) -> Outcome:
-        """Bring the tick as far as it comes now; what happened to it is in the log. Never raises."""
+    def carry_out(self, tick: Tick, verdict: Verdict) -> Ending:
+        """Do as much for the tick as is possible now, and log the result. Never raises."""
         try:
-            if order.unresolved and not self._may_be_free(order):
-                return Outcome(Ending.UNRESOLVED)
-            match order.verdict:
+            if tick.unresolved and not self._may_be_free(tick):
+                return Ending.UNRESOLVED
+            match verdict:
                 case Verdict.MISS:
-                    return self._miss(order)
+                    return self._miss(tick)
                 case Verdict.ON_TIME | Verdict.CATCH_UP:
-                    return self._dispatch(order)
+                    return self._dispatch(tick, caught_up=verdict is Verdict.CATCH_UP)
         except LedgerUnavailableError as error:
-            if order.tries == 1:
-                self._tell("unavailable", order, level="ERROR", message=f"{error}; the tick waits")
+            if tick.tries <= 1:
+                self._log("unavailable", tick, level="ERROR", message=f"{error}; the tick waits")
         except Exception as error:  # noqa: BLE001  # whatever it is, the other ticks go on
-            self._tell("tick_unclear", order, level="ERROR", error=repr(error))
-        return Outcome(Ending.AGAIN)
+            self._log("tick_unclear", tick, level="ERROR", error=repr(error))
+        return Ending.AGAIN
 
-    def _may_be_free(self, order: Order) -> bool:
+    def _may_be_free(self, tick: Tick) -> bool:
         """A read costs less than a claim that is refused."""
-        return may_be_claimed(self._ledger.run(self.row_job(order.job), period_of(order.tick)), self._clock.now())
+        return may_be_claimed(self._ledger.run(self.row_job(tick.job), tick.period), self._clock.now())
 
-    def _miss(self, order: Order) -> Outcome:
+    def _miss(self, tick: Tick) -> Ending:
         row = self._ledger.mark_missed(
-            self.row_job(order.job), period_of(order.tick), reason=Reason.TOO_LATE, scheduled_at=order.tick
+            self.row_job(tick.job), tick.period, reason=Reason.TOO_LATE, scheduled_at=tick.at
         )
         match row.status:
             case Status.MISSED:
-                self._tell("tick_missed", order, level="ERROR", reason=Reason.TOO_LATE)
+                self._log("tick_missed", tick, level="ERROR", reason=Reason.TOO_LATE)
             case Status.RUNNING:
-                return Outcome(Ending.UNRESOLVED)
-            case Status.FAILED if row.failures <= order.job.backoff_limit:
-                self._tell("tick_failed", order, level="ERROR", attempt=row.attempt, error=row.error or row.reason)
+                return Ending.UNRESOLVED
+            case Status.FAILED if row.failures <= tick.job.backoff_limit:
+                self._log("tick_failed", tick, level="ERROR", attempt=row.attempt, error=row.error or row.reason)
             case _:
-                self._tell("tick_refused", order, reason=row.status)
-        return Outcome(Ending.SETTLED)
+                self._log("tick_refused", tick, reason=row.status)
+        return Ending.SETTLED
 
-    def _dispatch(self, order: Order) -> Outcome:
-        job, caught_up = order.job, order.verdict is Verdict.CATCH_UP
+    def _dispatch(self, tick: Tick, *, caught_up: bool) -> Ending:
+        job = tick.job
         policy = Policy(
             concurrency_policy=ConcurrencyPolicy.ALLOW,
             starting_deadline=None if caught_up else job.starting_deadline,
             backoff_limit=job.backoff_limit,
+            suspend=job.suspend,
             lease=dispatch_lease(job),
         )
         claim = self._ledger.claim(
             self.row_job(job),
-            period_of(order.tick),
+            tick.period,
             policy=policy,
-            scheduled_at=order.tick,
+            scheduled_at=tick.at,
             trigger=Trigger.CATCH_UP if caught_up else Trigger.SCHEDULE,
             stop=self._stop,
         )
-        return self._refused(order, claim) if isinstance(claim, Refusal) else self._call(order, claim)
+        return self._refused(tick, claim) if isinstance(claim, Refusal) else self._call(tick, claim)
 
-    def _refused(self, order: Order, refusal: Refusal) -> Outcome:
+    def _refused(self, tick: Tick, refusal: Refusal) -> Ending:
         match refusal.reason:
             case RefusalReason.RUNNING_ELSEWHERE:
-                return Outcome(Ending.UNRESOLVED)
+                return Ending.UNRESOLVED
             case RefusalReason.INTERRUPTED | RefusalReason.LEASE_LOST:
-                return Outcome(Ending.AGAIN)
+                return Ending.AGAIN
             case RefusalReason.TOO_LATE:
-                self._tell("tick_missed", order, level="ERROR", reason=Reason.TOO_LATE)
-            case RefusalReason.ALREADY_SUCCEEDED:
-                self._tell("tick_refused", order, reason=refusal.reason)
+                self._log("tick_missed", tick, level="ERROR", reason=Reason.TOO_LATE)
+            case RefusalReason.ALREADY_SUCCEEDED | RefusalReason.SUSPENDED:
+                self._log("tick_refused", tick, reason=refusal.reason)
             case _:
-                self._tell("tick_refused", order, level="ERROR", reason=refusal.reason, message=str(refusal))
-        return Outcome(Ending.SETTLED)
+                self._log("tick_refused", tick, level="ERROR", reason=refusal.reason, message=str(refusal))
+        return Ending.SETTLED
 
-    def _call(self, order: Order, claim: Claim) -> Outcome:
+    def _call(self, tick: Tick, claim: Claim) -> Ending:
         try:
-            # This process may have been stopped since the claim: it acts only on one that lasts long enough.
-            if claim.lost or claim.trust_left < order.job.timeout.total_seconds() or self._give_up.is_set():
+            # The process may have been paused since the claim. Call the target only if the claim lasts long enough.
+            if claim.lost or claim.trust_left < tick.job.timeout.total_seconds() or self._give_up.is_set():
                 claim.interrupt("the clock was stopped before it called the target")
-                return Outcome(Ending.AGAIN)
+                return Ending.AGAIN
             try:
                 receipt = self._send(
                     Delivery(
-                        job=order.job,
+                        job=tick.job,
                         period=claim.period,
-                        scheduled_at=order.tick,
+                        scheduled_at=tick.at,
                         trigger=claim.record.trigger,
                         give_up=self._give_up,
                     )
                 )
             except DispatchGivenUpError as error:
                 claim.interrupt(str(error))
-                return Outcome(Ending.AGAIN)
+                return Ending.AGAIN
             except DispatchFailedError as error:
-                return self._failed(order, claim, str(error), timed_out=error.timed_out)
-            except Exception as error:  # noqa: BLE001  # an SDK's own, or ours: the tick failed
-                return self._failed(order, claim, repr(error), timed_out=False)
+                if error.timed_out:
+                    self.silent.add(tick.job.name)
+                return self._failed(tick, claim, str(error))
+            except Exception as error:  # noqa: BLE001  # an SDK's own, or ours: the try failed
+                return self._failed(tick, claim, repr(error))
         except LeaseLostError as lost:
-            self._tell("tick_unclear", order, level="ERROR", attempt=claim.attempt, error=str(lost))
-            return Outcome(Ending.UNRESOLVED)
-        lateness = round((self._clock.now() - order.tick).total_seconds(), 3)
-        self._record(order, claim, receipt)
+            self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=str(lost))
+            return Ending.UNRESOLVED
+        self.silent.discard(tick.job.name)
+        lateness = round((self._clock.now() - tick.at).total_seconds(), 3)
+        self._record(tick, claim, receipt)
         trigger = claim.record.trigger
-        self._tell("tick_dispatched", order, attempt=claim.attempt, trigger=trigger, lateness=lateness, receipt=receipt)
-        return Outcome(Ending.SETTLED, answered=True)
+        self._log("tick_dispatched", tick, attempt=claim.attempt, trigger=trigger, lateness=lateness, receipt=receipt)
+        return Ending.SETTLED
 
-    def _record(self, order: Order, claim: Claim, receipt: str | None) -> None:
-        """Complete the row, however long the ledger is away: what was dispatched must not be dispatched again."""
+    def _record(self, tick: Tick, claim: Claim, receipt: str | None) -> None:
+        """Complete the row, retrying while the ledger is away: a dispatched tick must not be dispatched again."""
         while True:
             try:
                 claim.complete(receipt)
@@ -201,20 +240,18 @@ class Dispatcher:
                 if isinstance(lost.__cause__, LedgerUnavailableError) and not self._give_up.is_set():
                     self._clock.wait(self._give_up, _BETWEEN_RECORDINGS)
                     continue
-                self._tell("tick_unclear", order, level="ERROR", attempt=claim.attempt, error=f"dispatched, but {lost}")
+                self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=f"dispatched, but {lost}")
             return
 
-    def _failed(self, order: Order, claim: Claim, error: str, *, timed_out: bool) -> Outcome:
+    def _failed(self, tick: Tick, claim: Claim, error: str) -> Ending:
         claim.fail(error)
-        answered = False if timed_out else None
         now = self._clock.now()
-        again = judge(order.job, order.tick, now + pause_before(order.tries), failed_at=order.failed_at or now)
-        if claim.record.failures > order.job.backoff_limit or again is Verdict.MISS:
-            self._tell("tick_failed", order, level="ERROR", attempt=claim.attempt, error=error)
-            return Outcome(Ending.SETTLED, answered)
-        self._tell("tick_retrying", order, attempt=claim.attempt, error=error)
-        return Outcome(Ending.FAILED, answered)
+        again = judge(tick.job, tick.at, now + pause_before(tick.tries), failed_at=tick.failed_at or now)
+        if claim.record.failures > tick.job.backoff_limit or again is Verdict.MISS:
+            self._log("tick_failed", tick, level="ERROR", attempt=claim.attempt, error=error)
+            return Ending.SETTLED
+        self._log("tick_retrying", tick, attempt=claim.attempt, error=error)
+        return Ending.FAILED
 
-    def _tell(self, event: str, order: Order, *, level: str = "INFO", **fields: object) -> None:
-        period = period_of(order.tick)
-        report(event, level=level, clock=self._clock_name, job=self.row_job(order.job), period=period, **fields)
+    def _log(self, event: str, tick: Tick, *, level: str = "INFO", **fields: object) -> None:
+        report(event, level=level, clock=self._clock_name, job=self.row_job(tick.job), period=tick.period, **fields)

@@ -1,73 +1,32 @@
-"""What a clock has to do at a moment, from times alone: no clock, no ledger, no threads."""
+"""Decisions of a clock from times alone: no clock, no ledger, no threads."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from itertools import islice
 
 from cronce.clock.config import ClockJob
-from cronce.schedule import Every, Schedule
 from cronce.vocabulary.policy import CatchUp
-from cronce.vocabulary.values import value_class
 
 MOST_TICKS = 100
-"""So many ticks of a job wait at a time, the newest; what is older is counted and left."""
-
-MOST_COUNTED = 20_000
-"""So far the ticks of a cron expression are counted, which takes a fraction of a second."""
+"""At most this many ticks of a job wait at a time, the newest. Older ones are counted and dropped."""
 
 MOST_WORKERS = 32
 MOST_OF_A_JOB = 4
 
-_INSTANT = timedelta(microseconds=1)
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(seconds=10)
 
 
-@value_class(kw_only=True)
-class Due:
-    """The ticks of a span.
-
-    Attributes:
-        ticks: The newest, oldest of them first, at most as many as were asked for.
-        dropped: How many older ones there are; counted up to `MOST_COUNTED` for a cron expression.
-        first_dropped: The oldest of those.
-        last_dropped: The newest of those.
-    """
-
-    ticks: tuple[datetime, ...]
-    dropped: int = 0
-    first_dropped: datetime | None = None
-    last_dropped: datetime | None = None
-
-
-def due(timetable: Schedule | Every, *, after: datetime, now: datetime, most: int = MOST_TICKS) -> Due:
-    """The ticks after `after` up to and including `now`."""
-    ticks: list[datetime] = []
-    tick = timetable.previous(now + _INSTANT)
-    while tick is not None and tick > after:
-        if len(ticks) == most:
-            return Due(
-                ticks=tuple(reversed(ticks)),
-                dropped=_count(timetable, after, tick + _INSTANT),
-                first_dropped=timetable.next(after),
-                last_dropped=tick,
-            )
-        ticks.append(tick)
-        tick = timetable.previous(tick)
-    return Due(ticks=tuple(reversed(ticks)))
-
-
 class Verdict(Enum):
-    """What to do with a tick that waits."""
+    """What to do with a waiting tick."""
 
     ON_TIME = auto()
-    """Dispatch it: it is younger than the starting deadline, or its dispatch has begun already."""
+    """Dispatch it: it is within the starting deadline, or its dispatch has already begun."""
     CATCH_UP = auto()
     """Dispatch it although it is older."""
     MISS = auto()
-    """Write down that it is missed, or leave it failed: the time for another try is over."""
+    """Record it as missed, or leave it failed: there is no time left for another try."""
 
 
 def judge(
@@ -76,12 +35,12 @@ def judge(
     """What to do with a tick that is due and not settled.
 
     Args:
-        job: Whose tick it is.
+        job: The job of the tick.
         tick: Its nominal time.
         now: The time.
         failed_at: When a try failed here first; None if none did.
-        unresolved: True if its row says that a dispatch is under way. If that died, what became of it is
-            open: it is tried again, however late it is.
+        unresolved: True if its row says that a dispatch is in progress. If that process died, the result
+            is unknown: the tick is tried again, however late.
     """
     if unresolved or now - tick <= job.starting_deadline:
         return Verdict.ON_TIME
@@ -89,7 +48,8 @@ def judge(
         case CatchUp.ALL:
             wanted = True
         case CatchUp.LATEST:
-            wanted = job.timetable.previous(now + _INSTANT) == tick
+            timetable = job.timetable
+            wanted = timetable is not None and timetable.latest(after=tick, until=now, most=1).ticks == ()
         case CatchUp.NONE:
             wanted = False
     in_time = failed_at is None or now - failed_at <= job.starting_deadline
@@ -97,15 +57,15 @@ def judge(
 
 
 def pause_before(tries: int) -> timedelta:
-    """How long to wait after so many tries (from 1) before the next: 1 s, 2 s, 4 s, at most 10 s."""
+    """How long to wait after that many tries (from 1) before the next one: 1 s, 2 s, 4 s, at most 10 s."""
     return min(_FIRST_PAUSE * (1 << min(max(tries, 1) - 1, 10)), _LONGEST_PAUSE)
 
 
 def may_start(*, of_job: int, of_all: int) -> bool:
     """True if a worker is free for one more dispatch.
 
-    Half of the workers are for jobs that have none at work: one job that hangs takes four of them,
-    and it takes 32 jobs that hang at once to keep the others waiting.
+    Half of the workers are reserved for jobs that use none. So a job that hangs takes at most four of
+    them, and 32 jobs must hang at once to delay the others.
     """
     if of_job == 0:
         return of_all < MOST_WORKERS
@@ -113,11 +73,5 @@ def may_start(*, of_job: int, of_all: int) -> bool:
 
 
 def dispatch_lease(job: ClockJob) -> timedelta:
-    """How long a dispatch outlives a clock that died: its claim is trusted for longer than a try may take."""
+    """The lease of a dispatch. A claim is trusted for longer than one try may take."""
     return max(timedelta(seconds=20), job.timeout * 3 / 2 + timedelta(seconds=10))
-
-
-def _count(timetable: Schedule | Every, after: datetime, before: datetime) -> int:
-    if isinstance(timetable, Every):
-        return timetable.count(after, before)
-    return sum(1 for _ in islice(timetable.between(after + _INSTANT, before), MOST_COUNTED))

@@ -14,38 +14,34 @@ from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
-from cronce.clock.agenda import Agenda
-from cronce.clock.bell import Bell
+from cronce.clock.agenda import Agenda, Tick, from_checkpoint, from_rows, to_checkpoint
 from cronce.clock.config import ClockJob
-from cronce.clock.cursors import from_checkpoint, from_rows, to_checkpoint
-from cronce.clock.delivery import Send
-from cronce.clock.dispatch import Dispatcher, Ending, Order, Outcome
+from cronce.clock.dispatch import Dispatcher, Ending, Send
 from cronce.clock.plan import judge, may_start
 from cronce.vocabulary.environment import METRICS
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.states import Reason
-from cronce.vocabulary.values import value_class
 
 _FRESH = 1.0
-"""Seconds for which a renewal is good enough to start a dispatch on."""
+"""Seconds for which a renewal is recent enough to start a dispatch."""
 
 _LONGEST_PAUSE = 10.0
-"""Seconds between two looks at the time, so that a clock that was set is noticed."""
+"""Seconds between two readings of the time, so that a clock step is noticed."""
 
 _RED_AFTER = 60.0
-"""Seconds of silence, of the ledger or of the loop, after which replacing this process might help."""
+"""Seconds without an answer of the ledger, or without a turn of the loop, after which a restart might help."""
 
 _HANGS_AFTER = 2.0
 """Seconds beyond its `timeout` after which a dispatch counts as hanging."""
 
 _TO_WIND_UP = 3.0
-"""Seconds of the grace, at most a quarter of it, for writing down what had to be broken off."""
+"""Seconds of the grace, at most a quarter of it, reserved for recording what had to be aborted."""
 
 _BETWEEN_SIGNS_OF_LIFE = 55.0
 
 _MOMENT = 0.001
-"""Seconds that are not worth another look; fractions of floats are left where times were subtracted."""
+"""Seconds too short for another turn; subtracting times as floats leaves such fractions."""
 
 _ROWS = 100
 
@@ -58,21 +54,39 @@ class Leading(Protocol):
         """Seconds since the ledger last answered."""
 
     def wait(self, stop: StopSignal) -> Claim | None:
-        """The claim as soon as nobody else leads; None once asked to stop."""
+        """The claim as soon as no other process leads; None once asked to stop."""
+
+
+class Bell:
+    """A `StopSignal` whose `wait` also returns when it is rung. One loop waits; any thread rings."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+        self._stopped = False
+
+    def ring(self) -> None:
+        """End the current wait, or the next one."""
+        self._rung.set()
+
+    def stop(self) -> None:
+        """Ask the loop to stop."""
+        self._stopped = True
+        self._rung.set()
+
+    def is_set(self) -> bool:
+        """True once asked to stop."""
+        return self._stopped
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until rung, at most that many seconds; True if asked to stop."""
+        self._rung.wait(timeout)
+        self._rung.clear()
+        return self._stopped
 
 
 def in_a_thread(work: Callable[[], None]) -> None:
-    """Do the work in a thread of its own, which does not keep the process from ending."""
+    """Do the work in a daemon thread."""
     threading.Thread(target=work, name="cronce-dispatch", daemon=True).start()
-
-
-@value_class(kw_only=True)
-class _Flight:
-    """A dispatch at work since `began`, on the monotonic clock."""
-
-    job: ClockJob
-    tick: datetime
-    began: float
 
 
 class ClockService:
@@ -90,17 +104,17 @@ class ClockService:
         clock: Clock | None = None,
         start: Callable[[Callable[[], None]], None] = in_a_thread,
     ) -> None:
-        """Take what is needed; nothing happens yet.
+        """Make no request yet.
 
         Args:
-            jobs: What to dispatch.
+            jobs: The jobs.
             name: The clock's name.
             ledger: Where the rows are.
             leading: How this process becomes the leader.
             send: Calls the targets.
-            grace: Seconds for what is at work when asked to stop.
-            clock: Where time comes from; None for this host's clock.
-            start: Starts a piece of work beside the loop.
+            grace: Seconds for dispatches in progress when asked to stop.
+            clock: The source of time; None for this host's clock.
+            start: Starts a piece of work outside the loop.
         """
         self._jobs = tuple(jobs)
         self._name = name
@@ -116,16 +130,15 @@ class ClockService:
         )
         self._claim: Claim | None = None
         self._agendas: list[Agenda] = []
-        self._flights: dict[tuple[str, datetime], _Flight] = {}
-        self._outcomes: deque[tuple[_Flight, Outcome]] = deque()
-        self._silent: set[str] = set()
+        self._at_work: dict[tuple[str, datetime], tuple[Tick, float]] = {}  # and since when, monotonic
+        self._ended: deque[tuple[Tick, Ending]] = deque()
         self._released = threading.Event()
         self._released.set()
-        self._renewed = self._told_alive = self._began = -math.inf
+        self._renewed = self._reported_alive = self._began = -math.inf
         self._turned = self._clock.monotonic()
 
     def run(self) -> None:
-        """Stand by and lead by turns until asked to stop; nothing is at work afterwards, or it was given up.
+        """Stand by and lead until asked to stop. Afterwards no dispatch is in progress, or it was given up.
 
         Raises:
             InputInvalidError: The store's time limits do not fit in the lease.
@@ -134,16 +147,16 @@ class ClockService:
             try:
                 self._lead(claim)
             except Exception:
-                self._let_go(claim, "the clock broke down")
+                self._give_back(claim, "the clock broke down")
                 raise
         self._wind_up()
 
     def stop(self) -> None:
-        """Let `run` come to its end within the grace."""
+        """Make `run` return within the grace."""
         self._bell.stop()
 
     def break_off(self) -> None:
-        """Stop the commands that are at work, and insist on nothing any more."""
+        """Stop the running commands, and do not retry anything any more."""
         self._give_up.set()
 
     def trouble(self) -> str | None:
@@ -154,22 +167,20 @@ class ClockService:
         now = self._clock.monotonic()
         if now - self._turned >= _RED_AFTER:
             return f"the loop has not moved for {now - self._turned:.0f} s"
-        for flight in list(self._flights.values()):
-            if now - flight.began >= flight.job.timeout.total_seconds() + _HANGS_AFTER:
-                return (
-                    f"the dispatch of {flight.job.name} {period_of(flight.tick)} hangs for {now - flight.began:.0f} s"
-                )
-        if silent_jobs := sorted(self._silent):
-            return f"the target of {', '.join(silent_jobs)} did not answer in time"
+        for tick, began in list(self._at_work.values()):
+            if now - began >= tick.job.timeout.total_seconds() + _HANGS_AFTER:
+                return f"the dispatch of {tick.job.name} {tick.period} has not ended for {now - began:.0f} s"
+        if names := sorted(self._dispatcher.silent):
+            return f"the target of {', '.join(names)} did not answer in time"
         for agenda in list(self._agendas):
-            for tick, it in list(agenda.waiting.items()):
-                at_work = (agenda.job.name, tick) in self._flights
-                if not at_work and it.failed_at is None and now - it.taken_up >= _RED_AFTER:
-                    return f"{agenda.job.name} {period_of(tick)} is due for {now - it.taken_up:.0f} s"
+            for at, tick in list(agenda.waiting.items()):
+                at_work = (tick.job.name, at) in self._at_work
+                if not at_work and tick.failed_at is None and now - tick.since >= _RED_AFTER:
+                    return f"{tick.job.name} {tick.period} has been due for {now - tick.since:.0f} s"
         return None
 
     def take_over(self, claim: Claim) -> bool:
-        """Begin a term: find out how far each job is. False if that cannot be read; the lease is then let go."""
+        """Begin a term with the cursor of each job. False if they cannot be read; the lease is then released."""
         now = self._clock.now()
         try:
             cursors = from_checkpoint(self._jobs, claim.resume_from, now)
@@ -180,17 +191,17 @@ class ClockService:
                 }
         except LedgerUnavailableError as error:
             report("unavailable", level="ERROR", job=self._name, message=f"{error}; cannot lead")
-            self._let_go(claim, "the rows could not be read")
+            self._give_back(claim, "the rows could not be read")
             return False
         self._claim = claim
         self._agendas = [Agenda(job, cursors[job.name]) for job in self._jobs]
         self._turned = self._began = self._clock.monotonic()
-        self._renewed = -math.inf  # so that the cursors of new jobs are written down at once
+        self._renewed = -math.inf  # store the cursors of new jobs at once
         report("leading", job=self._name, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
         return True
 
     def turn(self) -> float | None:
-        """Do everything that is due; seconds until the next turn, or None when the term is over."""
+        """Do everything that is due. Returns the seconds until the next turn, or None at the end of the term."""
         claim = self._claim
         if claim is None:
             return None
@@ -201,23 +212,23 @@ class ClockService:
             self._release(claim)
             return None
         for agenda in self._agendas:
-            self._take_up(agenda, now, monotonic)
+            self._advance(agenda, now, monotonic)
         chosen = self._choose(now)
         good_for = _FRESH if chosen else claim.lease.total_seconds() / 4
         if (monotonic - self._renewed >= good_for or claim.lost) and not self._renew(claim):
             return None
-        self._tell_alive(monotonic)
+        self._report_alive(monotonic)
         now = self._clock.now()  # renewing may have taken a while
-        for agenda, tick in chosen:
-            self._start(_order(agenda, tick, now))
-        return 0.0 if self._outcomes else self._pause(claim)
+        for tick in chosen:
+            self._start(tick, now)
+        return 0.0 if self._ended else self._pause(claim)
 
     def _lead(self, claim: Claim) -> None:
         if self.take_over(claim):
             while (pause := self.turn()) is not None:
                 self._clock.wait(self._bell, pause)
 
-    def _take_up(self, agenda: Agenda, now: datetime, monotonic: float) -> None:
+    def _advance(self, agenda: Agenda, now: datetime, monotonic: float) -> None:
         too_many = agenda.advance(now, monotonic)
         if too_many is not None and too_many.first_dropped and too_many.last_dropped:
             report(
@@ -232,63 +243,62 @@ class ClockService:
                 message="too many ticks at once: these have no rows",
             )
 
-    def _choose(self, now: datetime) -> list[tuple[Agenda, datetime]]:
+    def _choose(self, now: datetime) -> list[Tick]:
         """The ticks to try now, as far as there are workers."""
-        chosen: list[tuple[Agenda, datetime]] = []
-        of_all = len(self._flights)
+        chosen: list[Tick] = []
+        of_all = len(self._at_work)
         for agenda in self._agendas:
-            busy = {flight.tick for flight in self._flights.values() if flight.job is agenda.job}
+            busy = {at for name, at in self._at_work if name == agenda.job.name}
             of_job = len(busy)
             for tick in agenda.ready(now, busy=busy):
                 if not may_start(of_job=of_job, of_all=of_all):
                     break
-                chosen.append((agenda, tick))
+                chosen.append(tick)
                 of_job, of_all = of_job + 1, of_all + 1
         return chosen
 
-    def _start(self, order: Order) -> None:
-        flight = _Flight(job=order.job, tick=order.tick, began=self._clock.monotonic())
+    def _start(self, tick: Tick, now: datetime) -> None:
+        tick.tries += 1
+        verdict = judge(tick.job, tick.at, now, failed_at=tick.failed_at, unresolved=tick.unresolved)
 
         def work() -> None:
-            self._outcomes.append((flight, self._dispatcher.carry_out(order)))
+            self._ended.append((tick, self._dispatcher.carry_out(tick, verdict)))
             self._bell.ring()
 
-        self._flights[order.job.name, order.tick] = flight
+        self._at_work[tick.job.name, tick.at] = tick, self._clock.monotonic()
         try:
             self._start_work(work)
-        except RuntimeError as error:  # no thread is to be had
-            report("tick_unclear", level="ERROR", clock=self._name, job=order.job.name, error=str(error))
-            self._outcomes.append((flight, Outcome(Ending.AGAIN)))
+        except RuntimeError as error:  # no thread is available
+            report("tick_unclear", level="ERROR", clock=self._name, job=tick.job.name, error=str(error))
+            self._ended.append((tick, Ending.AGAIN))
 
     def _collect(self, now: datetime) -> None:
-        """Take in what the workers have done."""
+        """Process the results of the workers. A tick of an earlier term counts for the one of this term."""
         agendas = {agenda.job.name: agenda for agenda in self._agendas}
-        while self._outcomes:
-            flight, outcome = self._outcomes.popleft()
-            self._flights.pop((flight.job.name, flight.tick), None)
-            if outcome.answered is not None:
-                (self._silent.discard if outcome.answered else self._silent.add)(flight.job.name)
-            if outcome.ending is Ending.SETTLED:
-                agendas[flight.job.name].settle(flight.tick)
-            else:
-                failed, unresolved = outcome.ending is Ending.FAILED, outcome.ending is Ending.UNRESOLVED
-                agendas[flight.job.name].postpone(flight.tick, now, failed=failed, unresolved=unresolved)
+        while self._ended:
+            tick, ending = self._ended.popleft()
+            self._at_work.pop((tick.job.name, tick.at), None)
+            agenda = agendas[tick.job.name]
+            if ending is Ending.SETTLED:
+                agenda.settle(tick.at)
+            elif (waiting := agenda.waiting.get(tick.at)) is not None:
+                waiting.postpone(now, failed=ending is Ending.FAILED, unresolved=ending is Ending.UNRESOLVED)
 
     def _renew(self, claim: Claim) -> bool:
-        """Renew the lease and write down the cursors, in one request; False if this process leads no more."""
+        """Renew the lease and store the cursors, in one request. False if this process no longer leads."""
         sent = self._clock.monotonic()
         try:
             claim.checkpoint(to_checkpoint({agenda.job: agenda.cursor for agenda in self._agendas}))
         except LeaseLostError as error:
             report("lost", level="ERROR", job=self._name, attempt=claim.attempt, message=str(error))
-            self._let_go(claim, "the lease was lost")
+            self._give_back(claim, "the lease was lost")
             self._claim = None
             return False
         self._renewed = sent
         return True
 
     def _release(self, claim: Claim) -> None:
-        """Give up the lease at once; what is at work is a matter of its own rows."""
+        """Release the lease at once. Dispatches in progress have their own rows."""
         cursors = {agenda.job: agenda.cursor for agenda in self._agendas}
         led_for = self._clock.monotonic() - self._began
         self._claim = None
@@ -306,20 +316,20 @@ class ClockService:
                 self._released.set()
                 self._bell.ring()
 
-        self._start_work(release)  # the ledger may be away for longer than the grace
+        self._start_work(release)  # the ledger may be unavailable for longer than the grace
 
-    def _let_go(self, claim: Claim, why: str) -> None:
-        """Free the row if it is still ours."""
+    def _give_back(self, claim: Claim, why: str) -> None:
+        """Release the lease if this process still holds it."""
         try:
             claim.interrupt(why)
         except LeaseLostError:
             return
 
     def _wind_up(self) -> None:
-        """Wait for what is at work, and break it off before the grace is over."""
+        """Wait for dispatches in progress, and abort them before the grace ends."""
         until = self._clock.monotonic() + self._grace
         to_wind_up = min(_TO_WIND_UP, self._grace / 4)
-        while self._flights or not self._released.is_set():
+        while self._at_work or not self._released.is_set():
             left = until - self._clock.monotonic()
             if left <= _MOMENT:
                 return
@@ -335,20 +345,8 @@ class ClockService:
         renew_in = self._renewed + claim.lease.total_seconds() / 4 - self._clock.monotonic()
         return max(0.0, min(due_in, max(renew_in, _MOMENT), _LONGEST_PAUSE))
 
-    def _tell_alive(self, monotonic: float) -> None:
-        """Once a minute a metric that says that somebody leads: an alarm can be set on its absence."""
-        if os.environ.get(METRICS) and monotonic - self._told_alive >= _BETWEEN_SIGNS_OF_LIFE:
-            self._told_alive = monotonic
+    def _report_alive(self, monotonic: float) -> None:
+        """Once a minute, emit a metric that this process leads. An alarm can be set on its absence."""
+        if os.environ.get(METRICS) and monotonic - self._reported_alive >= _BETWEEN_SIGNS_OF_LIFE:
+            self._reported_alive = monotonic
             report("leads", job=self._name)
-
-
-def _order(agenda: Agenda, tick: datetime, now: datetime) -> Order:
-    it = agenda.begin(tick)
-    return Order(
-        job=agenda.job,
-        tick=tick,
-        verdict=judge(agenda.job, tick, now, failed_at=it.failed_at, unresolved=it.unresolved),
-        tries=it.tries,
-        failed_at=it.failed_at,
-        unresolved=it.unresolved,
-    )

@@ -1,7 +1,7 @@
-"""Calls what a tick is for: queues, tasks, functions, buses and commands.
+"""Calls the targets of ticks: queues, tasks, functions, buses and commands.
 
-botocore is loaded when the first target needs it. Each call has time limits well within the job's
-`timeout` and is tried once: trying again is the clock's part, and is in the ledger.
+botocore is loaded when the first target needs it. Each call is tried once, with time limits well within the
+job's `timeout`: the clock retries, and the ledger records each try.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from datetime import timedelta
 from typing import Any, assert_never
 
 from cronce.clock.config import ClockJob, CommandTarget, EventTarget, LambdaTarget, SqsTarget, TaskTarget
-from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError
+from cronce.clock.dispatch import Delivery, DispatchFailedError, DispatchGivenUpError
 from cronce.vocabulary.environment import (
     ATTEMPT,
     CHECKPOINT_SOCKET,
@@ -44,7 +44,7 @@ _LONGEST_LOOK = 0.05
 
 
 class Targets:
-    """Brings deliveries to their targets. Safe to use from several threads."""
+    """Calls the targets of deliveries; a `Send`. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Targets:
         region: str | None = None,
         make_client: Callable[..., Any] | None = None,
     ) -> None:
-        """Nothing is loaded or called yet.
+        """Load and call nothing yet.
 
         Args:
-            schedule_group: Which EventBridge schedules define the jobs whose tasks are started.
-            region: Where targets are that do not say it themselves; None for the environment's.
+            schedule_group: The group of the EventBridge schedules that define the jobs of task targets.
+            region: The Region of targets that do not name one; None for the environment's.
             make_client: Makes an SDK client for `(service, region=, timeout=)`; None for botocore's.
         """
         self._schedule_group = schedule_group
@@ -66,9 +66,9 @@ class Targets:
         self._launchers: dict[str, Any] = {}
 
     def prepare(self, jobs: Iterable[ClockJob]) -> None:
-        """Make the clients that the jobs need, so that the first tick does not wait for them. Never raises."""
+        """Create the clients that the jobs need, so that the first tick does not wait for them. Never raises."""
         for job in jobs:
-            with suppress(Exception):  # the dispatch will say it
+            with suppress(Exception):  # the dispatch reports it
                 match job.target:
                     case SqsTarget(url=url):
                         self._client("sqs", job, _region(_QUEUE_REGION, url))
@@ -84,7 +84,7 @@ class Targets:
                         assert_never(job.target)
 
     def __call__(self, delivery: Delivery) -> str | None:
-        """See `Send`."""
+        """Call the target; see `Send`."""
         target = delivery.job.target
         match target:
             case SqsTarget():
@@ -129,14 +129,14 @@ class Targets:
         }
         client = self._client("events", delivery.job, _region(_ARN_REGION, target.bus))
         answer = _called(client.put_events, Entries=[entry])
-        # A 200 answer says nothing about the entries (EventBridge API Reference, PutEvents).
+        # Status 200 does not mean that the entries were accepted (EventBridge API Reference, PutEvents).
         result = (answer.get("Entries") or [{}])[0]
         if answer.get("FailedEntryCount") or not result.get("EventId"):
             raise DispatchFailedError(f"{result.get('ErrorCode')}: {result.get('ErrorMessage')}")
         return _text(result["EventId"])
 
     def _start_task(self, delivery: Delivery, target: TaskTarget) -> str | None:
-        from cronce.ecs import Launched  # noqa: PLC0415  # only what is used is loaded
+        from cronce.ecs import Launched  # noqa: PLC0415  # loaded only if used
 
         launcher = self._launcher(delivery.job)
         try:
@@ -144,7 +144,7 @@ class Targets:
                 launcher.find(target.job),
                 delivery.period,
                 scheduled_at=delivery.scheduled_at,
-                # The same words in every try: then ECS knows the request again by its token.
+                # The same values in every try: ECS then recognizes the request by its token.
                 trigger=Trigger.SCHEDULE,
                 attempt=1,
             )
@@ -173,7 +173,7 @@ class Targets:
 
 
 class _Clients:
-    """Clients by service, Region and time limit; making one waits for no other service's."""
+    """Clients by service, Region and time limit. Creating one does not block the others."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self._make = make
@@ -190,16 +190,16 @@ class _Clients:
 
 
 def run_command(delivery: Delivery, target: CommandTarget) -> None:
-    """Run the command to its end, in a process group that is killed when its time is over.
+    """Run the command to its end, in a process group that is killed at the job's `timeout`.
 
     Raises:
         DispatchFailedError: It failed, cannot be started, or took too long.
-        DispatchGivenUpError: This process had to end before.
+        DispatchGivenUpError: `give_up` was set before it ended.
     """
     environ = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_COMMANDS} | {
         JOB: delivery.job.name,
         PERIOD: delivery.period,
-        SCHEDULED_TIME: delivery.period,
+        SCHEDULED_TIME: delivery.nominal_time,
         TRIGGER: delivery.trigger,
     }
     words = [word.replace("{period}", delivery.period) for word in target.arguments]
@@ -223,7 +223,7 @@ def run_command(delivery: Delivery, target: CommandTarget) -> None:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, a moment, SIGKILL: for the command and what it started."""
+    """Send SIGTERM, and SIGKILL after a moment, to the command and the processes it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
@@ -238,7 +238,7 @@ def _ending(code: int) -> str:
 
 def _make_client(service: str, *, region: str | None, timeout: timedelta) -> Any:  # noqa: ANN401  # made at run time
     """A client that tries once and whose calls take at most three quarters of the limit."""
-    from cronce.aws.sdk import make_client  # noqa: PLC0415  # only what is used is loaded
+    from cronce.aws.sdk import make_client  # noqa: PLC0415  # loaded only if used
 
     return make_client(service, region=region, call_timeout=timeout * 3 / 4, tries=1, connections=32)
 
@@ -247,7 +247,7 @@ def _called(operation: Callable[..., Any], **request: Any) -> Any:  # noqa: ANN4
     try:
         return operation(**request)
     except Exception as error:
-        # botocore's errors say what was called and what came back.
+        # botocore's messages name the operation and the answer.
         raise DispatchFailedError(f"{type(error).__name__}: {error}", timed_out=_timed_out(error)) from error
 
 
@@ -256,7 +256,7 @@ def _timed_out(error: BaseException | None) -> bool:
 
 
 def _region(pattern: re.Pattern[str], where: str) -> str | None:
-    """The Region that a URL or an ARN names; None leaves it to the environment."""
+    """The Region in a URL or an ARN, or None."""
     match = pattern.match(where)
     return match["region"] if match else None
 

@@ -4,13 +4,25 @@
     schedule.expression       # "cron(0 6 ? * MON-FRI *)"
     schedule.next(now)        # the first tick strictly after `now`, in UTC
 
-From the text inwards: `_schedule` (the public door) takes an expression apart; `_unix` brings five
-fields to six; `_cron` holds the six as sets, read by `_fields` and `_days`; `_zoned` puts them on the
-clocks of a zone; `_ticks` has the two simple kinds; `_words` and `_notes` tell people about it.
+`_schedule` parses an expression: `_unix` converts five fields to six; `_cron` holds the six as sets, parsed
+by `_fields` and `_days`; `_zoned` places them in a time zone; `_ticks` has the two simple kinds.
+`_timetable` has what every timetable answers, `_words` the texts for people.
 """
 
-from cronce.schedule._every import Every
-from cronce.schedule._schedule import MAX_LENGTH, Kind, Preview, Schedule, parse
+from cronce.schedule._schedule import MAX_LENGTH, Every, Kind, Schedule, parse
+from cronce.schedule._timetable import MOST_COUNTED, Latest, PeriodForm, Preview, Timetable
 from cronce.schedule.errors import ScheduleInvalidError
 
-__all__ = ["MAX_LENGTH", "Every", "Kind", "Preview", "Schedule", "ScheduleInvalidError", "parse"]
+__all__ = [
+    "MAX_LENGTH",
+    "MOST_COUNTED",
+    "Every",
+    "Kind",
+    "Latest",
+    "PeriodForm",
+    "Preview",
+    "Schedule",
+    "ScheduleInvalidError",
+    "Timetable",
+    "parse",
+]

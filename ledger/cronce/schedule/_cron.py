@@ -1,7 +1,7 @@
 """A cron expression as sets of numbers, and the wall-clock minutes that match it.
 
-A wall clock knows no zone: what a zone's changes do to these minutes is `_zoned`'s matter. Work is
-bounded by one look at each month from here to 2199, whatever the expression; minutes are never stepped.
+Wall-clock times here have no zone; `_zoned` converts them to instants. The search visits each month
+up to 2199 at most once, whatever the expression, and never steps through minutes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronce.schedule._bits import highest, lowest
 from cronce.schedule._days import Days, parse_days
-from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, YEAR, split_fields
+from cronce.schedule._fields import (
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    HOURS,
+    MINUTES,
+    MONTH,
+    YEAR,
+    highest,
+    lowest,
+    split_fields,
+)
 from cronce.schedule.errors import ScheduleInvalidError
 
 _FIELDS = (MINUTES, HOURS, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
@@ -23,7 +32,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cron:
-    """The six fields of `cron(...)`; numbers are bits, years too."""
+    """The six fields of `cron(...)`, each as a set of numbers."""
 
     minutes: int
     hours: int
@@ -33,11 +42,11 @@ class Cron:
 
     @property
     def every_hour(self) -> bool:
-        """True if no hour of the day is left out, so that the hour does not matter."""
+        """True if all 24 hours match, so that the schedule does not depend on the time of day."""
         return self.hours == _ALL_HOURS
 
     def at_or_after(self, wall: datetime) -> datetime | None:
-        """The first matching minute that is not before `wall` (naive)."""
+        """The first matching minute at or after `wall` (naive)."""
         if wall.second or wall.microsecond:
             wall = wall.replace(second=0, microsecond=0) + _MINUTE
         if self._has_month(wall):
@@ -58,7 +67,7 @@ class Cron:
         return None
 
     def at_or_before(self, wall: datetime) -> datetime | None:
-        """The last matching minute that is not after `wall` (naive)."""
+        """The last matching minute at or before `wall` (naive)."""
         if self._has_month(wall):
             days = self.days.of(wall.year, wall.month)
             if days >> wall.day & 1:
@@ -109,18 +118,18 @@ class Cron:
 
 
 def parse_cron(fields: str) -> tuple[Cron, str]:
-    """What stands inside `cron(...)`, and the same text in its one spelling.
+    """The expression inside `cron(...)`, and its text in canonical form.
 
     Raises:
-        ScheduleInvalidError: It has not six fields, one of them is wrong, or no day of the calendar
-            from 1970 to 2199 matches.
+        ScheduleInvalidError: There are not six fields, one of them is invalid, or no day from 1970
+            to 2199 matches.
     """
     words = split_fields(fields)
     if len(words) < len(_FIELDS):
         missing = _FIELDS[len(words)].name
-        raise ScheduleInvalidError(missing, None, f"{_SIX}; here are {len(words)}")
+        raise ScheduleInvalidError(missing, None, f"{_SIX}; got {len(words)}")
     if len(words) > len(_FIELDS):
-        raise ScheduleInvalidError("expression", " ".join(words[len(_FIELDS) :]), f"{_SIX}; here are {len(words)}")
+        raise ScheduleInvalidError("expression", " ".join(words[len(_FIELDS) :]), f"{_SIX}; got {len(words)}")
     minutes, hours, day_of_month, month, day_of_week, year = words
     cron = Cron(
         minutes=MINUTES.mask(minutes),
@@ -131,9 +140,9 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
     )
     if cron.at_or_after(_wall(YEAR.low, 1, 1, 0, 0)) is None:
         name, text = ("day-of-month", day_of_month) if day_of_week == "?" else ("day-of-week", day_of_week)
-        raise ScheduleInvalidError(name, text, f"a day that the calendar has in month {month}, year {year}")
+        raise ScheduleInvalidError(name, text, f"a day that exists in month {month}, year {year}")
     return cron, " ".join(words)
 
 
 def _wall(year: int, month: int, day: int, hour: int, minute: int) -> datetime:
-    return datetime(year, month, day, hour, minute)  # noqa: DTZ001  # a wall clock shows no zone
+    return datetime(year, month, day, hour, minute)  # noqa: DTZ001  # wall-clock times have no zone

@@ -1,4 +1,4 @@
-"""Which days of a month a cron expression names: the two day fields, `?`, `L`, `W` and `#`."""
+"""The days of a month that a cron expression matches: the two day fields, `?`, `L`, `W` and `#`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from cronce.schedule._bits import highest, mask_of
-from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK
+from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, highest, mask_of
 from cronce.schedule.errors import ScheduleInvalidError
 
 _FEBRUARY = 2
@@ -21,25 +20,25 @@ _NEAREST = re.compile(r"(?P<day>[0-9]{1,2})W")
 
 
 def parse_days(day_of_month: str, day_of_week: str) -> Days:
-    """The days that the two fields name together; one of them is `?`.
+    """The days that the two fields match together. Exactly one of them is `?`.
 
     Raises:
-        ScheduleInvalidError: Neither or both are `?`, or the other one is not in its grammar.
+        ScheduleInvalidError: Neither or both are `?`, or the other one is invalid.
     """
     if day_of_month == day_of_week == "?":
-        raise ScheduleInvalidError("day-of-week", "?", "`?` in only one of the day fields; the other says which days")
+        raise ScheduleInvalidError("day-of-week", "?", "`?` in only one of the day fields; the other selects the days")
     if day_of_week == "?":
         return _days_of_month(day_of_month)
     if day_of_month == "?":
         return _days_of_week(day_of_week)
-    # The field to change is the one that restricts nothing.
+    # Name the field that does not restrict anything: that is the one to change.
     name, text = ("day-of-month", "*") if day_of_month == "*" != day_of_week else ("day-of-week", day_of_week)
     raise ScheduleInvalidError(name, text, "use ? in one of the day fields; EventBridge cannot combine the two")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonthDays:
-    """Days by their number; a month that is too short lacks them."""
+    """Days by their number. A shorter month does not have the highest ones."""
 
     mask: int
 
@@ -49,7 +48,7 @@ class MonthDays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeLast:
-    """The last day of the month, or so many days before it."""
+    """The last day of the month, or `days` before it."""
 
     days: int
 
@@ -60,7 +59,7 @@ class BeforeLast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearestWorkday:
-    """The Monday to Friday nearest to a day, in the same month; none if the month lacks the day."""
+    """The Monday to Friday nearest to a day, in the same month; none if the month does not have the day."""
 
     day: int
 
@@ -94,13 +93,13 @@ class Weekdays:
     def of(self, year: int, month: int) -> int:
         week = self.mask >> 1
         endless = week | week << 7 | week << 14 | week << 21 | week << 28 | week << 35
-        # Bit 0 of `endless` is a Sunday; the month's first day is so many days after a Sunday.
+        # Bit 0 of `endless` is a Sunday. Shift by the weekday of the month's first day.
         return (endless >> _first_weekday(year, month) << 1) & ((2 << _length(year, month)) - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NthWeekday:
-    """The nth such weekday of the month; none if the month lacks it."""
+    """The nth such weekday of the month; none if the month does not have it."""
 
     weekday: int
     nth: int
@@ -121,7 +120,7 @@ class LastWeekday:
 
 
 Days = MonthDays | BeforeLast | NearestWorkday | LastWorkday | Weekdays | NthWeekday | LastWeekday
-"""Some days of every month: `of(year, month)` is a mask with bit 1 for the first of the month."""
+"""Some days of each month: `of(year, month)` is a mask with bit 1 for the first of the month."""
 
 
 def _days_of_month(text: str) -> Days:
@@ -133,10 +132,10 @@ def _days_of_month(text: str) -> Days:
         return NearestWorkday(day=DAY_OF_MONTH.number(match["day"], text))
     if match := _BEFORE_LAST.fullmatch(text):
         if not 1 <= int(match["days"]) < DAY_OF_MONTH.high:
-            raise DAY_OF_MONTH.refusal(text, "`L-n` goes from L-1 to L-30")
+            raise DAY_OF_MONTH.refusal(text, "`L-n` is L-1 to L-30")
         return BeforeLast(days=int(match["days"]))
     if "," in text and ("L" in text or "W" in text):
-        raise DAY_OF_MONTH.refusal(text, "`L` and `W` stand alone")
+        raise DAY_OF_MONTH.refusal(text, "`L` and `W` cannot be part of a list")
     return MonthDays(mask=DAY_OF_MONTH.mask(text))
 
 
@@ -148,7 +147,7 @@ def _days_of_week(text: str) -> Days:
     if match := _LAST_WEEKDAY.fullmatch(text):
         return LastWeekday(weekday=DAY_OF_WEEK.number(match["day"], text))
     if "#" in text:
-        raise DAY_OF_WEEK.refusal(text, "`#` stands alone and goes from #1 to #5")
+        raise DAY_OF_WEEK.refusal(text, "`#` takes one weekday and #1 to #5, and cannot be part of a list")
     return Weekdays(mask=DAY_OF_WEEK.mask(text))
 
 
@@ -159,5 +158,5 @@ def _length(year: int, month: int) -> int:
 
 
 def _first_weekday(year: int, month: int) -> int:
-    """How many days after a Sunday the month begins."""
+    """Number of days from a Sunday to the first of the month, 0 to 6."""
     return date(year, month, 1).isoweekday() % 7

@@ -1,17 +1,18 @@
-"""One field of a cron expression: its text becomes the set of numbers it means.
+"""One field of a cron expression: parses its text into the set of numbers that it matches.
 
-The grammar is EventBridge Scheduler's (User Guide, "Schedule types", "Cron-based schedules"). Where
-that page is silent (which ranges wrap, how large a step may be) the rule is that of Quartz, whose
-dialect EventBridge's is: every field but the year is a circle, and a step is smaller than the circle.
+The grammar is EventBridge Scheduler's (User Guide, "Schedule types", "Cron-based schedules"). That page
+does not say which ranges wrap or how large a step may be. There the rule is Quartz's, whose dialect
+EventBridge uses: every field except the year is circular, and a step is smaller than the circle.
+
+A set of small numbers is a bit mask: bit `n` is set if `n` is in the set.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cronce.schedule._bits import mask_of
 from cronce.schedule.errors import ScheduleInvalidError
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
@@ -20,17 +21,18 @@ MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "O
 DAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 _PART = re.compile(r"(?P<first>\*|[0-9]+|[A-Z]+)(?:-(?P<last>[0-9]+|[A-Z]+))?(?:/(?P<step>[0-9]+))?")
+_PADDING = re.compile(r"(?<![0-9])0(?=[0-9](?![0-9]))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """The numbers, names and signs that one field takes.
+    """The numbers, names and signs that one field accepts.
 
     Attributes:
-        names: What else may stand for a number, in rising order.
-        wraps: A range may run over the end: `FRI-MON`, `22-2`.
-        steps: `/` is allowed. AWS leaves it out of the day-of-week field.
-        circle: After how many values it begins again, where that is not after the last one.
+        names: Names for numbers, in ascending order.
+        wraps: A range may cross the end of the field: `FRI-MON`, `22-2`.
+        steps: `/` is allowed. AWS does not list it for the day-of-week field.
+        circle: Number of values in the circle, if it differs from `high - low + 1`.
     """
 
     name: str
@@ -43,29 +45,29 @@ class Field:
     circle: int | None = None
 
     def mask(self, text: str) -> int:
-        """The set of numbers that `text` means; names are in upper case.
+        """The set of numbers that `text` matches. Names must be in upper case.
 
         Raises:
-            ScheduleInvalidError: It is not in the grammar, out of range, or a range that runs
-                backwards where it cannot wrap.
+            ScheduleInvalidError: `text` is not in the grammar or out of range, or a range runs
+                backwards in a field that does not wrap.
         """
         parts = text.split(",")
         if len(parts) > 1 and "*" in parts:
-            raise self.refusal(text, "`*` already holds every value, so it stands alone")
+            raise self.refusal(text, "`*` already matches every value and cannot be part of a list")
         mask = 0
         for part in parts:
             mask |= self._mask_of_part(part, text)
         return mask
 
     def refusal(self, text: str, reason: str = "") -> ScheduleInvalidError:
-        """What to raise when `text` is not this field."""
+        """The error for a `text` that this field does not accept."""
         words = list(self.names)
         names = f" or {words[0]}-{words[-1]}" if words else ""
         allowed = f"{self.low}-{self.high}{names} with {self.signs}"
         return ScheduleInvalidError(self.name, text, f"{allowed}; {reason}" if reason else allowed)
 
     def number(self, word: str, text: str) -> int:
-        """The number that one `word` of `text` says, in figures or as a name."""
+        """The number that `word`, a part of `text`, means: digits or a name."""
         if word in self.names:
             return self.names[word]
         if not word.isdecimal() or len(word) > len(str(self.high)) or not self.low <= int(word) <= self.high:
@@ -85,7 +87,7 @@ class Field:
             low = self.number(first, text)
             high = self.number(last, text) if last else self.high if match["step"] else low
         if high < low and not self.wraps:
-            raise self.refusal(text, "a range goes upwards")
+            raise self.refusal(text, "a range must be ascending")
         circle = self.circle or self.high - self.low + 1
         up_to = high if high >= low else high + circle
         if step == 1 and up_to < self.low + circle:
@@ -96,8 +98,8 @@ class Field:
         if step is None:
             return 1
         if not self.steps:
-            raise self.refusal(text, "no steps here, name the days instead")
-        # Longer figures are out of range anyway, and int() of thousands of them is slow.
+            raise self.refusal(text, "steps are not allowed here; list the days instead")
+        # More digits are out of range anyway, and int() of thousands of digits is slow.
         most = self.high - self.low if self.low in (0, FIRST_YEAR) else self.high
         if len(step) > len(str(most)) or not 1 <= int(step) <= most:
             raise self.refusal(text, f"a step is 1-{most}")
@@ -120,6 +122,42 @@ YEAR = Field(name="year", low=FIRST_YEAR, high=LAST_YEAR, wraps=False)
 
 
 def split_fields(text: str) -> list[str]:
-    """The fields, which any number of spaces separates, with their names in upper case."""
-    # Some letters beyond ASCII become ASCII in upper case; they are left for the field to refuse.
-    return [word.upper() if word.isascii() else word for word in text.split()]
+    """The fields in canonical form: names in upper case, numbers without padding (`06` is 6), spaces removed."""
+    # upper() turns some letters outside ASCII into ASCII ones; those words stay as they are and are refused.
+    return [_PADDING.sub("", word.upper()) if word.isascii() else word for word in text.split()]
+
+
+def mask_of(numbers: Iterable[int]) -> int:
+    """The set of these numbers."""
+    mask = 0
+    for number in numbers:
+        mask |= 1 << number
+    return mask
+
+
+def numbers_in(mask: int) -> Iterator[int]:
+    """The numbers in the set, in ascending order."""
+    number = lowest(mask)
+    while number >= 0:
+        yield number
+        number = lowest(mask, number + 1)
+
+
+def runs_in(mask: int) -> Iterator[tuple[int, int]]:
+    """The consecutive numbers in the set, in ascending order, as pairs of lowest and highest."""
+    low = lowest(mask)
+    while low >= 0:
+        after = lowest(~mask, low)
+        yield low, after - 1
+        low = lowest(mask, after)
+
+
+def lowest(mask: int, at_least: int = 0) -> int:
+    """The smallest number in the set that is not below `at_least`, or -1."""
+    rest = mask >> at_least
+    return at_least + (rest & -rest).bit_length() - 1 if rest else -1
+
+
+def highest(mask: int, at_most: int) -> int:
+    """The largest number in the set that is not above `at_most`, or -1."""
+    return (mask & ((2 << at_most) - 1)).bit_length() - 1 if at_most >= 0 else -1

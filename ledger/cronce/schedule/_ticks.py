@@ -1,4 +1,4 @@
-"""When something fires, as instants: what every kind of schedule answers, and the two simple kinds."""
+"""Ascending instants in UTC: the interface that every kind of schedule implements, and the two simple kinds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ _RATE = re.compile(r"(?P<value>[0-9]{1,9}) (?P<unit>minute|hour|day)(?P<plural>s
 _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 _LONGEST_RATE = timedelta(days=36_525)
 _AT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+_END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 
 class Ticks(Protocol):
-    """A rising sequence of instants, in UTC."""
+    """Ascending instants in UTC."""
 
     def at_or_after(self, since: datetime) -> datetime | None:
-        """The first tick that is not before `since`."""
+        """The first tick at or after `since`."""
 
     def at_or_before(self, until: datetime) -> datetime | None:
-        """The last tick that is not after `until`."""
+        """The last tick at or before `until`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +42,25 @@ class Once:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Every `interval` from `start` on, `start` included.
+    """Every `interval`, counted from `start`, which is the first tick; none after the year 2199.
 
-    A day is 24 hours whatever the wall clock does (Scheduler User Guide, "Daylight savings time").
+    A day is 24 hours, also when the clocks change (Scheduler User Guide, "Daylight savings time").
     """
 
     interval: timedelta
     start: datetime | None
 
     def at_or_after(self, since: datetime) -> datetime | None:
-        start = self._anchor()
-        if since <= start:
-            return start
-        try:
-            return start + -((start - since) // self.interval) * self.interval
-        except OverflowError:
-            return None
+        tick = start = self._anchor()
+        if since > start:
+            steps = -((start - since) // self.interval)
+            if steps > (_END - start) // self.interval:
+                return None
+            tick = start + steps * self.interval
+        return tick if tick < _END else None
 
     def at_or_before(self, until: datetime) -> datetime | None:
-        start = self._anchor()
+        start, until = self._anchor(), min(until, _END - timedelta(microseconds=1))
         return start + (until - start) // self.interval * self.interval if until >= start else None
 
     def _anchor(self) -> datetime:
@@ -70,15 +71,30 @@ class Rate:
         return self.start.replace(microsecond=0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until:
+    """The ticks before `end`."""
+
+    ticks: Ticks
+    end: datetime
+
+    def at_or_after(self, since: datetime) -> datetime | None:
+        tick = self.ticks.at_or_after(since)
+        return tick if tick is not None and tick < self.end else None
+
+    def at_or_before(self, until: datetime) -> datetime | None:
+        return self.ticks.at_or_before(min(until, self.end - timedelta(microseconds=1)))
+
+
 def parse_rate(text: str, start: datetime | None) -> tuple[Rate, str]:
-    """What stands inside `rate(...)`, and the same text in its one spelling.
+    """The rate inside `rate(...)`, and its text in canonical form.
 
     Raises:
         ScheduleInvalidError: It is not a positive number and a unit, singular for 1 and else plural.
     """
     match = _RATE.fullmatch(text)
     value = int(match["value"]) if match else 0
-    # The singular and the plural are checked by the service: `rate(1 hours)` is refused there.
+    # EventBridge Scheduler checks singular and plural: it refuses `rate(1 hours)`.
     if match is None or value < 1 or bool(match["plural"]) is (value == 1):
         raise ScheduleInvalidError(
             "rate", text, "a whole number from 1 and its unit: 1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days"
@@ -89,10 +105,10 @@ def parse_rate(text: str, start: datetime | None) -> tuple[Rate, str]:
 
 
 def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
-    """What stands inside `at(...)`, and the same text.
+    """The instant inside `at(...)`, and its text.
 
     Raises:
-        ScheduleInvalidError: It is not a date and time of the calendar, or the zone's clock skips it.
+        ScheduleInvalidError: There is no such date or time, or the clocks of the zone skip it.
     """
     allowed = f"yyyy-mm-ddThh:mm:ss without a zone, {FIRST_YEAR} to {LAST_YEAR}"
     try:
@@ -104,6 +120,6 @@ def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
     instant = wall.replace(tzinfo=zone).astimezone(UTC)
     if instant.astimezone(zone).replace(tzinfo=None) != wall:
         raise ScheduleInvalidError(
-            "at", text, f"a time that the clocks of {zone} show; they are set forward over this one"
+            "at", text, f"a local time that exists in {zone}; the clocks are set forward over this one"
         )
     return Once(instant=instant), text

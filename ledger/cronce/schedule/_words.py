@@ -1,11 +1,11 @@
-"""A cron expression in words, for people who read alarms and not cron."""
+"""Texts for people: a cron expression in words, and notes about individual ticks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import assert_never
 
-from cronce.schedule._bits import highest, lowest, mask_of, numbers_in, runs_in
 from cronce.schedule._cron import Cron
 from cronce.schedule._days import (
     BeforeLast,
@@ -17,7 +17,21 @@ from cronce.schedule._days import (
     NthWeekday,
     Weekdays,
 )
-from cronce.schedule._fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, YEAR
+from cronce.schedule._fields import (
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    HOURS,
+    MINUTES,
+    MONTH,
+    YEAR,
+    highest,
+    lowest,
+    mask_of,
+    numbers_in,
+    runs_in,
+)
+from cronce.schedule._ticks import Rate, Ticks, Until
+from cronce.schedule._zoned import ZonedCron
 
 _WEEKDAYS = ("", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS = (
@@ -26,16 +40,61 @@ _MONTHS = (
 )
 _NTH = ("", "first", "second", "third", "fourth", "fifth")
 _MOST_TIMES = 6
-"""More clock times than these are said by their pattern."""
+"""With more clock times than this, the pattern is described instead."""
+
+_DAY = timedelta(days=1)
 
 
 def words_of(cron: Cron) -> str:
-    """What the expression means, without its zone: `at 06:00 on Monday to Friday`."""
+    """The expression in words, without its zone: `at 06:00 on Monday to Friday`."""
     days = _days(cron.days)
     if not days and not cron.every_hour and cron.months == MONTH.mask("*"):
         days = "every day"
     parts = [_time(cron.minutes, cron.hours), days, _months(cron.months), _years(cron.years)]
     return " ".join(part for part in parts if part)
+
+
+def note_of(ticks: Ticks, zone: tzinfo, *, since: datetime, tick: datetime) -> str:
+    """What is special about `tick`, or was skipped between `since` (the tick before) and `tick`; else empty."""
+    match ticks:
+        case Until(ticks=inner):
+            return note_of(inner, zone, since=since, tick=tick)
+        case ZonedCron():
+            notes = [_skipped(ticks.skipped(since, tick)), _repeated(ticks, tick)]
+            return "; ".join(note for note in notes if note)
+        case Rate(interval=interval) if interval % _DAY == timedelta(0):
+            return _moved(since.astimezone(zone), tick.astimezone(zone)) if tick - since == interval else ""
+        case _:
+            return ""
+
+
+def _skipped(skipped: Sequence[datetime]) -> str:
+    """`02:30 does not exist on 2026-03-08: skipped`, for one or more skipped times per day."""
+    days: dict[str, list[str]] = {}
+    for wall in skipped:
+        days.setdefault(f"{wall:%Y-%m-%d}", []).append(f"{wall:%H:%M}")
+    return "; ".join(
+        f"{times[0]} does not exist on {day}: skipped"
+        if len(times) == 1
+        else f"{times[0]} to {times[-1]} do not exist on {day}: {len(times)} ticks skipped"
+        for day, times in days.items()
+    )
+
+
+def _repeated(ticks: ZonedCron, tick: datetime) -> str:
+    if not ticks.twice(tick):
+        return ""
+    local = tick.astimezone(ticks.zone)
+    fact = f"{local:%H:%M} occurs twice on {local:%Y-%m-%d}"
+    if not ticks.cron.every_hour:
+        return f"{fact}, fires once"
+    return f"{fact}, fires both times: this is the {'second' if local.fold else 'first'}"
+
+
+def _moved(last: datetime, local: datetime) -> str:
+    if last.utcoffset() == local.utcoffset():
+        return ""
+    return f"a day of a rate is 24 hours: local time moves from {last:%H:%M} to {local:%H:%M}"
 
 
 def _time(minutes: int, hours: int) -> str:
@@ -104,13 +163,13 @@ def _spans(minutes: int, hours: int) -> str:
 
 
 def _even_step(mask: int, circle: int) -> int | None:
-    """The step if the numbers go round the circle evenly: 15 for 0, 15, 30, 45 of 60."""
+    """The step if the numbers are spaced evenly around the circle: 15 for 0, 15, 30, 45 of 60."""
     step = circle // mask.bit_count()
     return step if mask == mask_of(range(lowest(mask), circle, step)) and circle % step == 0 else None
 
 
 def _ranges(mask: int, texts: Sequence[str]) -> str:
-    """Runs of three and more as `a to b`, shorter ones one by one."""
+    """Three or more consecutive numbers as `a to b`, fewer one by one."""
     parts: list[str] = []
     for low, high in runs_in(mask):
         if high - low > 1:

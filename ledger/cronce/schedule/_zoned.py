@@ -1,15 +1,15 @@
-"""A cron expression in a time zone: wall-clock matches become instants.
+"""A cron expression in a time zone: converts wall-clock matches to instants.
 
 The rule is EventBridge Scheduler's (User Guide, "Daylight savings time on EventBridge Scheduler"):
-a local time that does not exist is skipped; one that comes twice fires once, before the change.
+a local time that does not exist is skipped; a local time that occurs twice fires once, before the change.
 
-An expression whose hours are all 24 is not tied to a time of day, so nothing comes twice for it:
-it fires in both passes of the repeated hour, and an hourly schedule has 25 ticks on a day of 25 hours.
-AWS states its rule for a daily schedule and says nothing about such ones; read to the letter it
-would silence a schedule of every minute for an hour. Vixie cron makes the same distinction.
+An expression that matches all 24 hours does not depend on the time of day. It fires in both passes of
+the repeated hour, so an hourly schedule has 25 ticks on a day of 25 hours. AWS documents its rule for a
+daily schedule and does not mention this case. Applied literally, the rule would silence a schedule of
+every minute for an hour. Vixie cron makes the same distinction.
 
-Time is walked in stretches of one UTC offset. Within a stretch local and UTC time run alike, so the
-next match is a subtraction, and times that a zone skips are never met.
+The search goes through periods of constant UTC offset. Within one, local and UTC time differ by a
+constant, so the next match is a subtraction, and local times that a zone skips never come up.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronce.schedule._cron import Cron
 from cronce.schedule._fields import FIRST_YEAR, LAST_YEAR
+from cronce.schedule.errors import ScheduleInvalidError
+
+_ALLOWED = (
+    "an IANA time zone for which this machine has data, such as Europe/Berlin; "
+    "slim images have no data: install the PyPI package tzdata"
+)
+# Names that some hosts have: not a place, or with leap seconds, and not in the IANA database.
+_NOT_A_PLACE = ("localtime", "Factory", "posixrules", "posix/", "right/")
 
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
@@ -28,12 +36,30 @@ _BEGIN = datetime(FIRST_YEAR - 1, 12, 30, tzinfo=UTC)
 _END = datetime(LAST_YEAR + 1, 1, 3, tzinfo=UTC)
 
 
+def zone_of(name: object) -> tzinfo:
+    """The time zone of that name. Never falls back to UTC.
+
+    Raises:
+        ScheduleInvalidError: There is no such zone, or no data for it on this machine.
+    """
+    if name == "UTC":
+        return UTC
+    if not isinstance(name, str) or name.startswith(_NOT_A_PLACE):
+        raise ScheduleInvalidError("timezone", name, _ALLOWED)
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  # a schedule in UTC needs neither the module nor the data
+
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        raise ScheduleInvalidError("timezone", name, _ALLOWED) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZonedCron:
     """The ticks of a cron expression in a zone, none before `start`.
 
-    No zone has changed its offset twice within a day since 1970, which a test holds; so a day
-    whose ends have the same offset is one stretch.
+    Since 1970 no zone has changed its offset twice within a day (a test checks this). So the offset is
+    constant over a day if it is the same at both ends.
     """
 
     cron: Cron
@@ -84,12 +110,15 @@ class ZonedCron:
         return None
 
     def twice(self, tick: datetime) -> bool:
-        """True if the clocks show the local time of `tick` a second time, before or after it."""
+        """True if the local time of `tick` occurs twice that day."""
         local = tick.astimezone(self.zone)
         return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
 
     def skipped(self, since: datetime, until: datetime) -> list[datetime]:
-        """The matching wall-clock minutes (naive) between two instants that no clock ever showed."""
+        """The matching local times (naive) between two instants that the clocks skipped; none before `start`."""
+        since = max(since, _BEGIN, self.start or _BEGIN)
+        if until <= since:
+            return []
         wall, end = _wall(since.astimezone(self.zone)), _wall(until.astimezone(self.zone))
         skipped = []
         while (match := self.cron.at_or_after(wall)) is not None and match < end:
@@ -105,7 +134,7 @@ class ZonedCron:
     def _change(self, since: datetime, until: datetime) -> datetime:
         """The first instant after `since` whose offset is that of `until`."""
         before = since.astimezone(self.zone).utcoffset()
-        # Changes lie on whole seconds, so fractions on either side of one do not matter.
+        # Offsets change on whole seconds, so fractions do not matter.
         since, until = since.replace(microsecond=0), until.replace(microsecond=0)
         while until - since > _SECOND:
             middle = since + (until - since) // (2 * _SECOND) * _SECOND

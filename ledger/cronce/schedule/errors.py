@@ -1,4 +1,4 @@
-"""The one way a schedule is refused."""
+"""The error for an invalid schedule."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from cronce.vocabulary.errors import InputInvalidError
 
 
 class ScheduleInvalidError(InputInvalidError):
-    """A schedule cannot be used; one of its parts says why.
+    """A schedule cannot be used; the error names the invalid part.
 
     Attributes:
-        field: The part that is wrong: `minutes`, `hours`, `day-of-month`, `month`, `day-of-week`,
-            `year`, `rate`, `at`, `timezone`, `start`, or `expression` for the whole.
-        value: What stood there.
-        allowed: What would have been taken.
+        field: The invalid part: `minutes`, `hours`, `day-of-month`, `month`, `day-of-week`, `year`,
+            `rate`, `at`, `timezone`, `start`, `end`, `period`, or `expression` for the whole.
+        value: What was given.
+        allowed: What is accepted.
     """
 
     def __init__(self, field: str, value: object, allowed: str) -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from cronce.clock.agenda import Agenda
 from cronce.clock.plan import MOST_TICKS
 from cronce.schedule import Every, parse
 from tests.support.clockwork import MINUTE, SECOND, T0, job
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+
+def ready(agenda: Agenda, now: datetime, *, busy: Collection[datetime]) -> list[datetime]:
+    """The nominal times of the ticks that may be tried now."""
+    return [tick.at for tick in agenda.ready(now, busy=busy)]
 
 
 def test_the_cursor_stands_before_what_is_not_settled() -> None:
@@ -27,12 +37,12 @@ def test_what_is_at_work_or_waits_for_another_try_is_not_ready() -> None:
     agenda = Agenda(job(), T0)
     now = T0 + 2 * MINUTE
     agenda.advance(now, 0)
-    agenda.begin(T0 + MINUTE)
-    agenda.postpone(T0 + MINUTE, now, failed=True)
-    assert agenda.ready(now, busy=()) == [now]
-    assert agenda.ready(now, busy=[now]) == []
+    agenda.waiting[T0 + MINUTE].tries = 1
+    agenda.waiting[T0 + MINUTE].postpone(now, failed=True)
+    assert ready(agenda, now, busy=()) == [now]
+    assert ready(agenda, now, busy=[now]) == []
     assert agenda.wake_at(now) == now + SECOND
-    assert agenda.ready(now + SECOND, busy=[now]) == [T0 + MINUTE]
+    assert ready(agenda, now + SECOND, busy=[now]) == [T0 + MINUTE]
 
 
 def test_the_first_failure_is_remembered() -> None:
@@ -40,11 +50,12 @@ def test_the_first_failure_is_remembered() -> None:
     agenda = Agenda(job(), T0)
     tick = T0 + MINUTE
     agenda.advance(tick, 0)
-    agenda.postpone(tick, tick, unresolved=True)
-    assert (agenda.waiting[tick].failed_at, agenda.waiting[tick].unresolved) == (None, True)
-    agenda.postpone(tick, tick, failed=True)
-    agenda.postpone(tick, tick + SECOND, failed=True)
-    assert (agenda.waiting[tick].failed_at, agenda.waiting[tick].unresolved) == (tick, False)
+    it = agenda.waiting[tick]
+    it.postpone(tick, unresolved=True)
+    assert (it.failed_at, it.unresolved) == (None, True)
+    it.postpone(tick, failed=True)
+    it.postpone(tick + SECOND, failed=True)
+    assert (it.failed_at, it.unresolved) == (tick, False)
 
 
 def test_what_is_on_time_comes_before_what_is_late() -> None:
@@ -52,7 +63,7 @@ def test_what_is_on_time_comes_before_what_is_late() -> None:
     agenda = Agenda(job(starting_deadline=2 * MINUTE), T0)
     now = T0 + 5 * MINUTE
     agenda.advance(now, 0)
-    assert [(tick - T0) // MINUTE for tick in agenda.ready(now, busy=())] == [3, 4, 5, 1, 2]
+    assert [(at - T0) // MINUTE for at in ready(agenda, now, busy=())] == [3, 4, 5, 1, 2]
 
 
 def test_more_ticks_than_may_wait_push_out_the_oldest_that_nobody_tried() -> None:
@@ -60,7 +71,7 @@ def test_more_ticks_than_may_wait_push_out_the_oldest_that_nobody_tried() -> Non
     agenda = Agenda(job(timetable=Every(SECOND)), T0)
     now = T0 + MOST_TICKS * SECOND
     assert agenda.advance(now, 0) is None
-    agenda.begin(T0 + SECOND)
+    agenda.waiting[T0 + SECOND].tries = 1
     dropped = agenda.advance(now + 2 * SECOND, 0)
     assert dropped is not None
     assert (dropped.dropped, dropped.first_dropped, dropped.last_dropped) == (2, T0 + 2 * SECOND, T0 + 3 * SECOND)
@@ -85,9 +96,8 @@ def test_a_timetable_that_is_over_wakes_nobody() -> None:
     assert agenda.cursor == T0 + timedelta(days=1)
 
 
-def test_news_of_a_tick_that_nobody_waits_for_changes_nothing() -> None:
+def test_settling_a_tick_that_is_not_open_changes_nothing() -> None:
     """A worker of an earlier term comes back."""
     agenda = Agenda(job(), T0)
     agenda.settle(T0)
-    agenda.postpone(T0, T0, failed=True)
     assert agenda.waiting == {}

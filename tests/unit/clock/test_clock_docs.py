@@ -9,7 +9,8 @@ import pytest
 
 from cronce.clock import config
 from cronce.clock.config import config_from_toml
-from cronce.clock.plan import MOST_COUNTED, MOST_OF_A_JOB, MOST_TICKS, MOST_WORKERS
+from cronce.clock.plan import MOST_OF_A_JOB, MOST_TICKS, MOST_WORKERS
+from cronce.schedule import MOST_COUNTED
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.metrics import METRIC_OF_EVENT
 
@@ -25,6 +26,8 @@ def test_every_setting_is_described_with_its_default() -> None:
     defaults = {name: text.strip(" `") for name, text in rows.items() if text.strip()}
     assert defaults == {
         "timezone": "UTC",
+        "period": "time",
+        "suspend": "false",
         "starting_deadline": format_duration(config.STARTING_DEADLINE),
         "catch_up": "NONE",
         "timeout": format_duration(config.TIMEOUT),
@@ -39,7 +42,7 @@ def test_every_target_is_described() -> None:
 
 def test_every_event_is_described_with_its_metric() -> None:
     """The clock's own, and those of leadership."""
-    said = {name for source in SOURCES for name in re.findall(r'(?:report|_tell)\(\s*"(\w+)"', source.read_text())}
+    said = {name for source in SOURCES for name in re.findall(r'(?:report|_log)\(\s*"(\w+)"', source.read_text())}
     section = PAGE[PAGE.index("## Log and metrics") :].partition("\n## ")[0]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:`\w+`(?: \(seconds\))?(?:, )?)*) ?\|", section, re.MULTILINE)
     described = {name: metrics for names, metrics in rows for name in re.findall(r"`(\w+)`", names)}

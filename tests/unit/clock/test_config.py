@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cronce.clock.agenda import to_checkpoint
 from cronce.clock.config import (
     MOST_JOBS,
     ClockJob,
@@ -21,7 +22,6 @@ from cronce.clock.config import (
     config_from_toml,
     parse_config,
 )
-from cronce.clock.cursors import to_checkpoint
 from cronce.schedule import Every
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.payloads import encode_checkpoint
@@ -61,6 +61,7 @@ def only(document: object) -> ClockJob:
 def test_a_toml_document_says_everything() -> None:
     """Each field, and the default of each."""
     digest, beat = config_from_toml(TOML, what="clock.toml")
+    assert digest.timetable is not None
     assert (digest.name, digest.timetable.describe()) == ("daily-digest", "at 06:00 every day, Europe/Berlin")
     assert digest.target == SqsTarget(url=QUEUE)
     assert (digest.starting_deadline, digest.catch_up) == (timedelta(minutes=10), CatchUp.LATEST)
@@ -120,8 +121,25 @@ def test_a_target_of_each_kind(target: object, parsed: Target, words: str) -> No
 def test_a_timetable_of_each_kind(every: object, schedule: object, first: str) -> None:
     """`every` and `rate` count from 1970: the same ticks wherever the clock was started."""
     job = only(fields(every=every, schedule=schedule))
+    assert job.timetable is not None
     tick = job.timetable.next(datetime(2026, 11, 29, 6, tzinfo=UTC))
     assert tick == datetime.fromisoformat(first).replace(tzinfo=UTC)
+
+
+def test_a_job_without_a_timetable_is_one_that_only_people_start() -> None:
+    """Neither `schedule` nor `every`, or null in JSON."""
+    for document in (fields(every=None), {"jobs": {"beat": fields()["jobs"]["beat"] | {"every": None}}}):
+        job = only(document)
+        assert (job.timetable, job.when, job.suspend) == (None, "", False)
+
+
+def test_a_period_is_the_time_of_its_tick_or_its_local_day() -> None:
+    """23:30 in New York is the next day in UTC."""
+    tick = datetime(2026, 11, 30, 4, 30, tzinfo=UTC)
+    daily = {"every": None, "schedule": "30 23 * * *", "timezone": "America/New_York"}
+    assert only(fields(**daily)).period(tick) == "2026-11-30T04:30:00Z"
+    assert only(fields(**daily, period="time")).period(tick) == "2026-11-30T04:30:00Z"
+    assert only(fields(**daily, period="date")).period(tick) == "2026-11-29"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +148,7 @@ def test_a_timetable_of_each_kind(every: object, schedule: object, first: str) -
         ([], "CRONCE_CLOCK", '"jobs"'),
         ({}, "CRONCE_CLOCK: jobs", "1 to 200 jobs"),
         ({"jobs": {}}, "CRONCE_CLOCK: jobs", "1 to 200 jobs"),
-        ({"jobs": {}, "lease": "60s"}, "CRONCE_CLOCK", "nothing beside it"),
+        ({"jobs": {}, "lease": "60s"}, "CRONCE_CLOCK", "nothing else"),
         ({"jobs": {f"j{n}": {} for n in range(MOST_JOBS + 1)}}, "CRONCE_CLOCK: jobs", "1 to 200 jobs"),
         ({"jobs": {"": {}}}, "CRONCE_CLOCK: jobs", "1 to 100 visible"),
         ({"jobs": {"a:b": {}}}, "CRONCE_CLOCK: jobs", "none of :"),
@@ -140,19 +158,30 @@ def test_a_timetable_of_each_kind(every: object, schedule: object, first: str) -
         ({"jobs": {"a" * 101: {}}}, "CRONCE_CLOCK: jobs", "1 to 100"),
         ({"jobs": {"beat": "10s"}}, "jobs.beat", "schedule, every"),
         (fields(evry="10s"), "jobs.beat", "schedule, every"),
-        (fields(every=None), "jobs.beat", "exactly one of schedule and every"),
-        (fields(schedule="0 6 * * *"), "jobs.beat", "exactly one of schedule and every"),
+        (fields(schedule="0 6 * * *"), "jobs.beat", "one of schedule and every"),
+        (fields(every=None, timezone="UTC"), "jobs.beat.timezone", "no timezone without schedule"),
+        (fields(suspend="no"), "jobs.beat.suspend", "true or false"),
+        (fields(suspend=0), "jobs.beat.suspend", "true or false"),
+        (fields(period="day"), "jobs.beat.period", "time, date"),
+        (fields(period=1), "jobs.beat.period", "time, date"),
+        (fields(period="date"), "jobs.beat.period", "at most one tick per day"),
+        (fields(every=None, schedule="0 6,18 * * *", period="date"), "jobs.beat.period", "at most one tick per day"),
+        (
+            fields(every=None, schedule="TZ=Europe/Berlin 0 6 * * *"),
+            "schedule (expression)",
+            "timezone='Europe/Berlin'",
+        ),
         (fields(every="500ms"), "jobs.beat.every", "1s to 366d"),
         (fields(every="1.5s"), "jobs.beat.every", "whole seconds"),
         (fields(every="367d"), "jobs.beat.every", "at most 366d"),
         (fields(every="soon"), "jobs.beat.every", "seconds"),
         (fields(every=True), "jobs.beat.every", "seconds"),
-        (fields(timezone="UTC"), "jobs.beat.timezone", "no timezone beside every"),
+        (fields(timezone="UTC"), "jobs.beat.timezone", "no timezone without schedule"),
         (fields(every=None, schedule="0 6 * *"), "jobs.beat.schedule (expression)", "five fields"),
         (fields(every=None, schedule="61 6 * * *"), "jobs.beat.schedule (minutes)", "0"),
         (fields(every=None, schedule=6), "jobs.beat.schedule (expression)", "cron"),
         (fields(every=None, schedule="0 6 * * *", timezone="Berlin"), "jobs.beat.timezone", "Europe/Berlin"),
-        (fields(every=None, schedule="rate(1 minute)", timezone="UTC"), "jobs.beat.timezone", "beside a rate"),
+        (fields(every=None, schedule="rate(1 minute)", timezone="UTC"), "jobs.beat.timezone", "with a rate"),
         (fields(starting_deadline="0s"), "jobs.beat.starting_deadline", "1s to 366d"),
         (fields(catch_up="SOME"), "jobs.beat.catch_up", "NONE, LATEST, ALL"),
         (fields(catch_up=1), "jobs.beat.catch_up", "NONE, LATEST, ALL"),
@@ -171,7 +200,7 @@ def test_a_timetable_of_each_kind(every: object, schedule: object, first: str) -
         (fields(target={"lambda": "arn:aws:lambda:x"}), "jobs.beat.target.lambda", "ARN"),
         (fields(target={"event": {"source": "shop"}}), "jobs.beat.target.event.detail_type", "1 to 128"),
         (fields(target={"event": {"detail_type": "x"}}), "jobs.beat.target.event.source", "1 to 256"),
-        (fields(target={"event": {"source": "aws.ec2", "detail_type": "x"}}), "event.source", "AWS's"),
+        (fields(target={"event": {"source": "aws.ec2", "detail_type": "x"}}), "event.source", "reserved"),
         (fields(target={"event": {"source": "s", "detail_type": "x", "bus": "a b"}}), "event.bus", "event bus"),
         (fields(target={"event": {"name": "x"}}), "jobs.beat.target.event", "bus, source, detail_type"),
         (fields(target={"command": []}), "jobs.beat.target.command", "the command and its arguments"),

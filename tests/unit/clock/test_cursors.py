@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from cronce.clock.cursors import from_checkpoint, from_rows, to_checkpoint
+from cronce.clock.agenda import from_checkpoint, from_rows, to_checkpoint
 from cronce.protocol.records import RunRecord
 from cronce.schedule import Every
 from cronce.vocabulary.names import period_of

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce.client.ledger import Ledger
-from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError
-from cronce.clock.dispatch import Dispatcher, Ending, Order, Outcome
+from cronce.clock.agenda import Tick
+from cronce.clock.dispatch import Delivery, Dispatcher, DispatchFailedError, DispatchGivenUpError, Ending
 from cronce.clock.plan import Verdict
+from cronce.schedule import PeriodForm, parse
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
@@ -45,10 +46,10 @@ class Desk:
             self.ledger, clock_name=CLOCK, send=self._send, clock=self.clock, stop=self.stop, give_up=self.give_up
         )
 
-    def carry_out(self, verdict: Verdict = Verdict.ON_TIME, **changes: Any) -> Outcome:  # noqa: ANN401  # fields of `Order`
-        """The order for the tick at T0."""
-        default: dict[str, Any] = {"job": job(), "tick": T0, "verdict": verdict}
-        return self.dispatcher.carry_out(Order(**default | changes))
+    def carry_out(self, verdict: Verdict = Verdict.ON_TIME, **changes: Any) -> Ending:  # noqa: ANN401  # fields of `Tick`
+        """One try of the tick at T0."""
+        default: dict[str, Any] = {"job": job(), "at": T0, "since": 0.0, "not_before": T0, "tries": 1}
+        return self.dispatcher.carry_out(Tick(**default | changes), verdict)
 
     @property
     def row(self) -> RunRecord | None:
@@ -79,7 +80,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_the_target_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None:
     """Job, period and nominal time; its receipt is the run's result."""
     desk = Desk()
-    assert desk.carry_out() == Outcome(Ending.SETTLED, answered=True)
+    assert desk.carry_out() is Ending.SETTLED
     (delivery,) = desk.given
     assert (delivery.job.name, delivery.period, delivery.scheduled_at) == ("beat", PERIOD, T0)
     assert json.loads(delivery.message) == {"job": "beat", "period": PERIOD, "scheduled_at": PERIOD}
@@ -92,11 +93,34 @@ def test_the_target_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None
     assert line["cronce.lateness"] == 1.0
 
 
+def test_a_tick_of_a_suspended_job_is_a_row_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    """SKIPPED(suspended); the target is not called."""
+    desk = Desk()
+    assert desk.carry_out(job=job(suspend=True)) is Ending.SETTLED
+    assert (desk.given, desk.stands()) == ([], ("SKIPPED", "suspended"))
+    assert told(capsys) == ["tick_refused"]
+
+
+def test_with_the_date_as_its_period_a_day_is_dispatched_once() -> None:
+    """The schedule is moved from 06:00 to 10:00 after the first run: the second tick is done already."""
+    desk = Desk()
+    at_six = job(timetable=parse("0 6 * * *"), period_form=PeriodForm.DATE)
+    at_ten = job(timetable=parse("0 10 * * *"), period_form=PeriodForm.DATE)
+    assert desk.carry_out(job=at_six) is Ending.SETTLED
+    desk.clock.advance(timedelta(hours=4))
+    assert desk.carry_out(job=at_ten, at=T0 + timedelta(hours=4)) is Ending.SETTLED
+    (delivery,) = desk.given
+    assert json.loads(delivery.message) == {"job": "beat", "period": "2026-11-29", "scheduled_at": PERIOD}
+    row = desk.other.run(f"{CLOCK}:beat", "2026-11-29")
+    assert row is not None
+    assert (row.status, row.scheduled_at) == ("SUCCEEDED", T0)
+
+
 def test_what_is_caught_up_says_so() -> None:
     """And has no deadline."""
     desk = Desk()
     desk.clock.advance(timedelta(days=2))
-    assert desk.carry_out(Verdict.CATCH_UP).ending is Ending.SETTLED
+    assert desk.carry_out(Verdict.CATCH_UP) is Ending.SETTLED
     assert desk.given[0].trigger == "catch_up"
     assert desk.stands() == ("SUCCEEDED", None)
 
@@ -105,7 +129,7 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
     """The ledger has the last word on the deadline."""
     desk = Desk()
     desk.clock.advance(5 * MINUTE)
-    assert desk.carry_out().ending is Ending.SETTLED
+    assert desk.carry_out() is Ending.SETTLED
     assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
     assert told(capsys) == ["tick_missed"]
 
@@ -113,11 +137,11 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
 def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     """What somebody else did with it stands."""
     desk = Desk()
-    assert desk.carry_out(Verdict.MISS).ending is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
     assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
     done = Desk()
     done.claim_elsewhere().complete()
-    assert done.carry_out(Verdict.MISS).ending is Ending.SETTLED
+    assert done.carry_out(Verdict.MISS) is Ending.SETTLED
     assert done.stands() == ("SUCCEEDED", None)
     assert told(capsys) == ["tick_missed", "tick_refused"]
 
@@ -126,8 +150,8 @@ def test_a_tick_whose_tries_were_cut_short_is_told_as_failed(capsys: pytest.Capt
     """Its clock stopped before it could give up; one that has no try left was told already."""
     desk = Desk()
     desk.claim_elsewhere().fail("no")
-    assert desk.carry_out(Verdict.MISS).ending is Ending.SETTLED
-    assert desk.carry_out(Verdict.MISS, job=job(backoff_limit=0)).ending is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS, job=job(backoff_limit=0)) is Ending.SETTLED
     assert told(capsys) == ["tick_failed", "tick_refused"]
 
 
@@ -135,11 +159,11 @@ def test_what_another_clock_dispatches_is_looked_at_again() -> None:
     """By reading, which costs less than a claim that is refused."""
     desk = Desk()
     claim = desk.claim_elsewhere()
-    assert desk.carry_out().ending is Ending.UNRESOLVED
-    assert desk.carry_out(Verdict.MISS).ending is Ending.UNRESOLVED
-    assert desk.carry_out(unresolved=True).ending is Ending.UNRESOLVED
+    assert desk.carry_out() is Ending.UNRESOLVED
+    assert desk.carry_out(Verdict.MISS) is Ending.UNRESOLVED
+    assert desk.carry_out(unresolved=True) is Ending.UNRESOLVED
     claim.complete()
-    assert desk.carry_out(unresolved=True).ending is Ending.SETTLED
+    assert desk.carry_out(unresolved=True) is Ending.SETTLED
     assert desk.given == []
 
 
@@ -148,21 +172,21 @@ def test_what_another_clock_died_of_is_taken_over() -> None:
     desk = Desk()
     desk.claim_elsewhere(lease=timedelta(seconds=20))
     desk.clock.advance(timedelta(seconds=25))
-    assert desk.carry_out(unresolved=True).ending is Ending.UNRESOLVED
+    assert desk.carry_out(unresolved=True) is Ending.UNRESOLVED
     desk.clock.advance(timedelta(milliseconds=1))
-    assert desk.carry_out(unresolved=True).ending is Ending.SETTLED
+    assert desk.carry_out(unresolved=True) is Ending.SETTLED
     assert len(desk.given) == 1
 
 
 @pytest.mark.parametrize(
-    ("error", "answered"),
+    ("error", "silent"),
     [
-        (DispatchFailedError("no"), None),
-        (DispatchFailedError("nothing", timed_out=True), False),
-        (ZeroDivisionError("a bug"), None),
+        (DispatchFailedError("no"), set()),
+        (DispatchFailedError("nothing", timed_out=True), {"beat"}),
+        (ZeroDivisionError("a bug"), set()),
     ],
 )
-def test_a_failure_is_written_down_and_tried_again(error: Exception, answered: bool | None) -> None:  # noqa: FBT001  # a table
+def test_a_failure_is_written_down_and_tried_again(error: Exception, silent: set[str]) -> None:
     """An error that nobody foresaw is one too."""
     desk = Desk()
 
@@ -170,10 +194,10 @@ def test_a_failure_is_written_down_and_tried_again(error: Exception, answered: b
         raise error
 
     desk.target = fail
-    assert desk.carry_out() == Outcome(Ending.FAILED, answered)
-    assert desk.stands() == ("FAILED", "error")
-    assert desk.carry_out(job=job(backoff_limit=1)) == Outcome(Ending.SETTLED, answered)
-    assert desk.carry_out(job=job(backoff_limit=1)).ending is Ending.SETTLED
+    assert desk.carry_out() is Ending.FAILED
+    assert (desk.stands(), desk.dispatcher.silent) == (("FAILED", "error"), silent)
+    assert desk.carry_out(job=job(backoff_limit=1)) is Ending.SETTLED
+    assert desk.carry_out(job=job(backoff_limit=1)) is Ending.SETTLED
     assert len(desk.given) == 2
 
 
@@ -187,8 +211,8 @@ def test_a_pause_in_which_another_clock_took_the_tick_keeps_the_target_from_bein
         desk.claim_elsewhere().complete()
 
     store.after_next_swap = pause
-    assert desk.carry_out().ending is Ending.AGAIN
-    assert desk.carry_out(tries=2).ending is Ending.SETTLED
+    assert desk.carry_out() is Ending.AGAIN
+    assert desk.carry_out(tries=2) is Ending.SETTLED
     assert desk.given == []
 
 
@@ -197,7 +221,7 @@ def test_a_claim_that_would_not_last_for_the_call_is_given_back() -> None:
     store = LossyStore(MemoryStore())
     desk = Desk(store)
     store.after_next_swap = lambda: desk.clock.advance(timedelta(seconds=11))
-    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.carry_out() is Ending.AGAIN
     assert (desk.given, desk.stands()) == ([], ("FAILED", "interrupted"))
     row = desk.row
     assert row is not None
@@ -212,7 +236,7 @@ def test_what_is_broken_off_is_free_at_once_and_counts_as_no_failure() -> None:
         raise DispatchGivenUpError("the clock ends")
 
     desk.target = break_off
-    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.carry_out() is Ending.AGAIN
     row = desk.row
     assert row is not None
     assert (row.status, row.reason, row.failures) == ("FAILED", Reason.INTERRUPTED, 0)
@@ -222,7 +246,7 @@ def test_nothing_is_begun_when_this_process_cannot_wait_any_more() -> None:
     """The grace is over."""
     desk = Desk()
     desk.give_up.set()
-    assert desk.carry_out().ending is Ending.AGAIN
+    assert desk.carry_out() is Ending.AGAIN
     assert desk.given == []
 
 
@@ -236,7 +260,7 @@ def test_a_late_success_of_a_paused_worker_changes_nothing(capsys: pytest.Captur
         return "ours"
 
     desk.target = pause
-    assert desk.carry_out().ending is Ending.SETTLED
+    assert desk.carry_out() is Ending.SETTLED
     row = desk.row
     assert row is not None
     assert (row.owner, row.result) == ("other", '"theirs"')
@@ -254,8 +278,8 @@ def test_a_ledger_that_is_away_leaves_the_tick_for_later(capsys: pytest.CaptureF
             raise LedgerUnavailableError("memory", "away", transient=False)
 
     desk = Desk(Away())
-    assert desk.carry_out().ending is Ending.AGAIN
-    assert desk.carry_out(tries=2).ending is Ending.AGAIN
+    assert desk.carry_out() is Ending.AGAIN
+    assert desk.carry_out(tries=2) is Ending.AGAIN
     assert desk.given == []
     assert told(capsys) == ["unavailable"]
 
@@ -270,7 +294,7 @@ def test_an_error_that_nobody_foresaw_leaves_the_other_ticks_alone(capsys: pytes
             """Never."""
             raise ZeroDivisionError
 
-    assert Desk(Broken()).carry_out().ending is Ending.AGAIN
+    assert Desk(Broken()).carry_out() is Ending.AGAIN
     assert told(capsys) == ["tick_unclear"]
 
 
@@ -280,6 +304,6 @@ def test_a_foreign_row_without_a_lease_is_left_alone(capsys: pytest.CaptureFixtu
     desk.claim_elsewhere()
     assert isinstance(desk.ledger._store, MemoryStore)
     del desk.ledger._store._items[f"{CLOCK}:beat", f"run#{PERIOD}"]["lease_until"]
-    assert desk.carry_out().ending is Ending.SETTLED
+    assert desk.carry_out() is Ending.SETTLED
     assert desk.given == []
     assert told(capsys) == ["tick_refused"]

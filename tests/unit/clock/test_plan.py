@@ -2,66 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from cronce.clock.plan import MOST_COUNTED, Due, Verdict, dispatch_lease, due, judge, may_start, pause_before
-from cronce.schedule import Every, parse
+from cronce.clock.plan import Verdict, dispatch_lease, judge, may_start, pause_before
+from cronce.schedule import Every
 from cronce.vocabulary.policy import CatchUp
 from tests.support.clockwork import MINUTE, SECOND, T0, job
 
 MILLISECOND = timedelta(milliseconds=1)
-EVERY_MINUTE = Every(MINUTE)
-
-
-@pytest.mark.parametrize("timetable", [EVERY_MINUTE, parse("* * * * *")])
-@pytest.mark.parametrize(
-    ("now", "expected"),
-    [
-        (T0 + MINUTE - MILLISECOND, ()),
-        (T0 + MINUTE, (T0 + MINUTE,)),
-        (T0 + MINUTE + MILLISECOND, (T0 + MINUTE,)),
-        (T0 + 2 * MINUTE, (T0 + MINUTE, T0 + 2 * MINUTE)),
-    ],
-)
-def test_due_is_what_lies_after_the_cursor_up_to_now(
-    timetable: Every, now: datetime, expected: tuple[datetime, ...]
-) -> None:
-    """The cursor itself is settled; now itself is due."""
-    assert due(timetable, after=T0, now=now) == Due(ticks=expected)
-
-
-@pytest.mark.parametrize("timetable", [EVERY_MINUTE, parse("* * * * *")])
-def test_of_too_many_the_newest_are_kept_and_the_others_counted(timetable: Every) -> None:
-    """With the first and the last of those that are left."""
-    found = due(timetable, after=T0, now=T0 + 10 * MINUTE, most=3)
-    assert found == Due(
-        ticks=tuple(T0 + n * MINUTE for n in (8, 9, 10)),
-        dropped=7,
-        first_dropped=T0 + MINUTE,
-        last_dropped=T0 + 7 * MINUTE,
-    )
-
-
-def test_as_many_as_may_be_are_not_too_many() -> None:
-    """Just at the bound."""
-    assert due(EVERY_MINUTE, after=T0, now=T0 + 3 * MINUTE, most=3).dropped == 0
-    assert due(EVERY_MINUTE, after=T0, now=T0 + 4 * MINUTE, most=3).dropped == 1
-
-
-def test_years_of_seconds_are_counted_at_once_and_years_of_cron_up_to_a_bound() -> None:
-    """A clock that was down for ever still starts in a moment."""
-    year = timedelta(days=365)
-    assert due(Every(SECOND), after=T0, now=T0 + year).dropped == 365 * 86_400 - 100
-    assert due(parse("* * * * *"), after=T0, now=T0 + year).dropped == MOST_COUNTED
-
-
-def test_a_timetable_that_is_over_has_nothing_due() -> None:
-    """An `at` of the past."""
-    once = parse("at(2026-11-29T05:00:00)")
-    assert due(once, after=T0, now=T0 + MINUTE) == Due(ticks=())
-    assert due(once, after=T0 - timedelta(hours=2), now=T0).ticks == (T0 - timedelta(hours=1),)
 
 
 NONE, LATEST, ALL = CatchUp.NONE, CatchUp.LATEST, CatchUp.ALL
@@ -127,16 +77,3 @@ def test_a_claim_is_trusted_for_longer_than_a_try_may_take(timeout: int) -> None
     """Four fifths of the lease, less the time that the ledger may take."""
     limit = timedelta(seconds=timeout)
     assert dispatch_lease(job(timeout=limit)) * 4 / 5 >= limit + 8 * SECOND
-
-
-@pytest.mark.parametrize("seconds", [1, 7, 10, 86_400 * 366])
-def test_every_has_ticks_at_multiples_since_1970(seconds: int) -> None:
-    """Strictly after, strictly before, and before 1970 too."""
-    every = Every(timedelta(seconds=seconds))
-    for moment in (T0, T0 + MILLISECOND, datetime(1960, 1, 1, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC)):
-        after, before = every.next(moment), every.previous(moment)
-        assert before < moment < after
-        assert after.timestamp() % seconds == before.timestamp() % seconds == 0
-        assert after - before <= 2 * every.interval
-        assert every.next(before) in (moment, after)
-        assert every.count(before, after) == (1 if after - before > every.interval else 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce.clock.delivery import DispatchFailedError
+from cronce.clock.dispatch import DispatchFailedError
 from cronce.schedule import Every, parse
 from cronce.stores.memory import MemoryStore
 from cronce.stores.sqlite import SqliteStore
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cronce.clock.config import ClockJob
-    from cronce.clock.delivery import Delivery
+    from cronce.clock.dispatch import Delivery
     from cronce.protocol.operations import Swapped
     from cronce.protocol.records import Record
     from cronce.stores.store import Page, Store
@@ -354,7 +354,7 @@ def test_a_dispatch_that_hangs_holds_up_no_other_and_turns_the_health_red() -> N
     assert process.service.trouble() is None
     stage.clock.advance(timedelta(seconds=0.1))
     process.turn()
-    assert process.service.trouble() == f"the dispatch of hangs {at(MINUTE)} hangs for 12 s"
+    assert process.service.trouble() == f"the dispatch of hangs {at(MINUTE)} has not ended for 12 s"
     stage.clock.advance(timedelta(seconds=48))
     process.turn()
     for work in process.later:
@@ -409,7 +409,7 @@ def test_a_tick_that_no_worker_takes_is_trouble() -> None:
     assert process.service.trouble() is None
     stage.clock.advance(SECOND)
     process.turn()
-    assert process.service.trouble() == f"job-32 {at(MINUTE)} is due for 60 s"
+    assert process.service.trouble() == f"job-32 {at(MINUTE)} has been due for 60 s"
 
 
 def test_one_hanging_job_leaves_workers_for_the_others() -> None:

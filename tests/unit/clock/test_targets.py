@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from cronce.clock.config import CommandTarget, EventTarget, LambdaTarget, SqsTarget, Target, TaskTarget
-from cronce.clock.delivery import Delivery, DispatchFailedError, DispatchGivenUpError
+from cronce.clock.dispatch import Delivery, DispatchFailedError, DispatchGivenUpError
 from cronce.clock.targets import Targets, run_command
 from cronce.vocabulary.states import Trigger
 from tests.support.clockwork import T0, job

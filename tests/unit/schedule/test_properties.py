@@ -186,19 +186,6 @@ def test_what_is_accepted_has_words_and_can_be_asked(text: str) -> None:
         assert schedule.next(datetime(1969, 12, 31, tzinfo=UTC)) is not None
 
 
-@pytest.mark.parametrize("at", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
-def test_the_ends_of_time_are_no_crash(at: datetime) -> None:
-    """Asked from the first and the last instant that Python has."""
-    schedules = [
-        parse("cron(0 6 * * ? *)", timezone="Pacific/Apia"),
-        parse("rate(36525 days)", start=datetime(2026, 1, 1, tzinfo=UTC)),
-        parse("at(2026-01-01T00:00:00)"),
-    ]
-    for schedule in schedules:
-        known = [schedule.next(at), schedule.previous(at), schedule.nearest(at, tolerance=timedelta(minutes=1))]
-        assert all(tick is None or 1970 <= tick.year <= 9999 for tick in known)
-
-
 def test_an_aware_instant_outside_of_utc_s_years_is_refused() -> None:
     """It has no UTC form."""
     local = datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))

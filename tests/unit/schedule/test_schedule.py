@@ -51,7 +51,7 @@ def test_a_daily_time_that_comes_twice_fires_once_before_the_change() -> None:
     schedule = parse("30 1 * * *", timezone=NEW_YORK)
     assert list(schedule.between(utc(2026, 11, 1, 4), utc(2026, 11, 2, 5))) == [utc(2026, 11, 1, 5, 30)]
     assert schedule.previous(utc(2026, 11, 2)) == utc(2026, 11, 1, 5, 30)
-    assert schedule.preview(utc(2026, 11, 1), 1)[0].note == "01:30 comes twice on 2026-11-01, fires once"
+    assert schedule.preview(utc(2026, 11, 1), 1)[0].note == "01:30 occurs twice on 2026-11-01, fires once"
 
 
 @pytest.mark.parametrize("expression", ["0 * * * *", "cron(0 0-23 * * ? *)", "cron(0 */1 ? * * *)", "@hourly"])
@@ -63,8 +63,8 @@ def test_an_hourly_schedule_has_25_ticks_on_a_day_of_25_hours(expression: str) -
     notes = [preview.note for preview in schedule.preview(utc(2026, 11, 1, 4), 4)]
     assert notes == [
         "",
-        "01:00 comes twice on 2026-11-01, fires both times: this is the first",
-        "01:00 comes twice on 2026-11-01, fires both times: this is the second",
+        "01:00 occurs twice on 2026-11-01, fires both times: this is the first",
+        "01:00 occurs twice on 2026-11-01, fires both times: this is the second",
         "",
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -10,7 +10,7 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Every, Kind, Preview, Schedule, parse
+from cronce.schedule import Kind, Timetable, parse
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.values import value_class
@@ -75,8 +75,8 @@ def command(
         raise InputInvalidError("--timezone", timezone, allowed)
     else:
         table = _of_clock(what, config) if config is not None else _of_job(what, url, group)
-    start = table.start or (moment_of(since, table.timezone, what="--from") if since else datetime.now(UTC))
-    ticks = [tick for tick in _preview(table.ticks, start, count) if table.end is None or tick.utc < table.end]
+    start = table.start or (moment_of(since, table.ticks.timezone, what="--from") if since else datetime.now(UTC))
+    ticks = [tick for tick in table.ticks.preview(start, count) if table.end is None or tick.utc < table.end]
     if as_document:
         from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
 
@@ -91,7 +91,7 @@ def command(
     if table.remark:
         console.say(f"{table.remark[0].upper()}{table.remark[1:]}.")
     if ticks:
-        console.print(ticks_table(ticks, zone=table.timezone, now=None if since else datetime.now(UTC)))
+        console.print(ticks_table(ticks, zone=table.ticks.timezone, now=None if since else datetime.now(UTC)))
     if not ticks:
         console.say("No further ticks." if since is None else f"No ticks from {start:%Y-%m-%d %H:%M:%S} UTC on.")
     elif len(ticks) < count:
@@ -109,23 +109,11 @@ class _Timetable:
         remark: Why these ticks do not become runs; empty if they do.
     """
 
-    ticks: Schedule | Every
+    ticks: Timetable
     start: datetime | None = None
     name: str = ""
     end: datetime | None = None
     remark: str = ""
-
-    @property
-    def timezone(self) -> str:
-        """The IANA zone of the ticks."""
-        return self.ticks.timezone if isinstance(self.ticks, Schedule) else "UTC"
-
-
-def _preview(ticks: Schedule | Every, start: datetime, count: int) -> list[Preview]:
-    if isinstance(ticks, Schedule):
-        return ticks.preview(start, count)
-    first = ticks.next(start - timedelta(microseconds=1))
-    return [Preview(utc=at, local=at) for at in (first + number * ticks.interval for number in range(count))]
 
 
 def _of_expression(text: str, timezone: str, since: str | None) -> _Timetable:
@@ -166,4 +154,8 @@ def _of_clock(job: str, config: str) -> _Timetable:
     jobs = {each.name: each for each in config_from_toml(text, what=config)}
     if job not in jobs:
         raise InputInvalidError("JOB", job, f"a job of {config}: {', '.join(jobs)}")
-    return _Timetable(ticks=jobs[job].timetable, name=f"{job}: ")
+    timetable = jobs[job].timetable
+    if timetable is None:
+        raise InputInvalidError("JOB", job, f"a job of {config} with a schedule; only people start this one")
+    remark = "the job is suspended, so each of these is skipped" if jobs[job].suspend else ""
+    return _Timetable(ticks=timetable, name=f"{job}: ", remark=remark)

@@ -1,4 +1,4 @@
-"""`cronce clock`: dispatch the ticks of some jobs, in one process of many."""
+"""`cronce clock`: dispatch the ticks of jobs, in one of several processes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ from cronce.clock.service import ClockService, in_a_thread
 from cronce.clock.targets import Targets
 from cronce.guard.health import HealthServer
 from cronce.guard.signals import SignalQueue
-from cronce.schedule import Preview, Schedule
 from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.environment import CLOCK, JOB, SCHEDULE_GROUP
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
-from cronce.vocabulary.names import period_of
 
 _EXAMPLE = """\
 example:
@@ -38,21 +36,22 @@ clock.toml:
   timezone = "Europe/Berlin"
   target = { command = ["./enqueue-digest", "--day", "{period}"] }
 
-Start it as often as you like: one process leads, the others stand by and go on about a second after it was
-stopped. What became due in between is caught up. docs/clock.md has every setting.
-In a task of PinnedScheduler no option is needed: the environment has CRONCE_CLOCK, CRONCE_LEDGER, CRONCE_JOB
-and CRONCE_POLICY.
+Start any number of processes: one leads, the others stand by and take over about a second after it was stopped.
+Ticks that became due in between are caught up. docs/clock.md has every setting.
+A task of PinnedScheduler needs no options: the environment has CRONCE_CLOCK, CRONCE_LEDGER, CRONCE_JOB and
+CRONCE_POLICY.
 
 exit codes: 0 asked to stop; 64 bad usage or configuration. Durations are seconds or 90s, 5m, 2h.
 """
 
 _TICKS_SHOWN = 3
+_NO_SCHEDULE = "no schedule: only people start it"
 _LONGEST_WAIT = 60.0
 _TO_BREAK_OFF = 2.0
 
 
 def main(arguments: list[str], signals: SignalQueue) -> int:
-    """Check the configuration, or run the clock; the exit code."""
+    """Check the configuration or run the clock. Returns the exit code."""
     options = _parser().parse_args(arguments)
 
     try:
@@ -73,15 +72,18 @@ def _parser() -> CommandLine:
         description="Dispatch the ticks of scheduled jobs, each once, to queues, tasks, functions, buses or commands.",
         epilog=_EXAMPLE,
     )
-    parser.add_argument("--config", metavar="FILE", help="the jobs, as TOML [CRONCE_CLOCK has them as JSON]")
-    parser.add_argument("--check", action="store_true", help="show what the configuration means, and end")
+    parser.add_argument("--config", metavar="FILE", help="the jobs, in TOML [CRONCE_CLOCK: in JSON]")
+    parser.add_argument("--check", action="store_true", help="show what the configuration means and exit")
     parser.add_argument("--job", metavar="NAME", help="name of the clock [CRONCE_JOB]")
     parser.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
-    parser.add_argument("--schedule-group", metavar="G", help="where the jobs of task targets are defined")
-    parser.add_argument("--lease", metavar="D", help="how long the lead outlives a dead process (default 60s)")
-    parser.add_argument("--poll", metavar="D", default="1s", help="how often a standby looks (default 1s)")
+    parser.add_argument("--schedule-group", metavar="G", help="schedule group that defines the jobs of task targets")
+    parser.add_argument("--lease", metavar="D", help="lease of the leader, in case it dies (default 60s)")
+    parser.add_argument("--poll", metavar="D", default="1s", help="how often a standby checks the lease (default 1s)")
     parser.add_argument(
-        "--grace", metavar="D", default="20s", help="for dispatches at work on SIGTERM (default 20s; ECS kills at 30s)"
+        "--grace",
+        metavar="D",
+        default="20s",
+        help="time for running dispatches on SIGTERM (default 20s; ECS kills at 30s)",
     )
     return parser
 
@@ -101,26 +103,20 @@ def _jobs(file: str | None) -> tuple[ClockJob, ...]:
 
 def _show(jobs: Sequence[ClockJob], now: datetime) -> None:
     for job in jobs:
-        _print(f"{job.name}: {job.timetable.describe()}; {job.target}")
+        timetable = job.timetable
+        _print(f"{job.name}: {timetable.describe() if timetable else _NO_SCHEDULE}; {job.target}")
         _print(
             f"  starting_deadline {format_duration(job.starting_deadline)}, catch_up {job.catch_up},"
             f" timeout {format_duration(job.timeout)}, backoff_limit {job.backoff_limit}"
         )
-        ticks = _next_ticks(job, now)
+        if job.suspend:
+            _print("  suspended: each tick is recorded as skipped")
+        ticks = timetable.preview(now, _TICKS_SHOWN) if timetable else []
         for tick in ticks:
             local = f"{tick.local:%Y-%m-%d %H:%M:%S %Z}" if tick.local.tzname() != "UTC" else ""
-            _print(f"  {period_of(tick.utc)}  {local}  {tick.note}".rstrip())
-        if not ticks:
+            _print(f"  {job.period(tick.utc)}  {local}  {tick.note}".rstrip())
+        if timetable and not ticks:
             _print("  never again")
-
-
-def _next_ticks(job: ClockJob, now: datetime) -> list[Preview]:
-    if isinstance(job.timetable, Schedule):
-        return job.timetable.preview(now, _TICKS_SHOWN)
-    ticks = [job.timetable.next(now)]
-    while len(ticks) < _TICKS_SHOWN:
-        ticks.append(job.timetable.next(ticks[-1]))
-    return [Preview(utc=tick, local=tick) for tick in ticks]
 
 
 def _print(line: str) -> None:
@@ -137,12 +133,12 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
     ledger = Ledger.from_settings(settings)
 
     def schedule_group() -> str:
-        from cronce.ecs import schedule_group_of  # noqa: PLC0415  # task targets only
+        from cronce.ecs import schedule_group_of  # noqa: PLC0415  # for task targets only
 
         return options.schedule_group or os.environ.get(SCHEDULE_GROUP) or schedule_group_of(url)
 
     if any(isinstance(job.target, TaskTarget) for job in jobs):
-        schedule_group()  # it may not be known; better said now than at the first tick
+        schedule_group()  # if it is unknown, fail now and not at the first tick
     targets = Targets(schedule_group=schedule_group, region=region_of(url))
     service = ClockService(
         jobs,
@@ -158,9 +154,9 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
 
 
 def _serve(service: ClockService, signals: SignalQueue, grace: float) -> int:
-    """Let the loop run until it ends or a signal asks it to.
+    """Run the loop until it ends or a signal arrives.
 
-    It has a thread of its own: while it insists on a ledger that is away, this one still hears signals.
+    The loop has its own thread: this one handles signals while the loop retries an unavailable ledger.
     """
     ended = threading.Event()
     failures: list[Exception] = []

@@ -1,0 +1,265 @@
+"""What every timetable answers: `Schedule` and `Every` differ only in where their ticks come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from enum import StrEnum
+from itertools import islice
+
+from cronce.schedule._ticks import Once, Rate, Ticks, Until
+from cronce.schedule._words import note_of
+from cronce.schedule._zoned import ZonedCron, zone_of
+from cronce.schedule.errors import ScheduleInvalidError
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import period_of
+
+MOST_COUNTED = 20_000
+"""The older ticks of a cron expression are counted up to here, which takes a fraction of a second."""
+
+_INSTANT = timedelta(microseconds=1)
+_DAY = timedelta(days=1)
+# An instant within a day of either end of the calendar may have no local time.
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)
+_LAST = datetime(9999, 12, 30, tzinfo=UTC)
+
+
+class PeriodForm(StrEnum):
+    """What the period of a tick's run is."""
+
+    TIME = "time"
+    """The nominal time in UTC, `2026-11-29T05:00:00Z`: each tick has a run."""
+    DATE = "date"
+    """The local day of the tick, `2026-11-29`: each day has one run, also when the hour of the schedule changes."""
+
+    def period(self, tick: datetime, timezone: str) -> str:
+        """The period of the tick's run.
+
+        Args:
+            tick: The nominal time, aware.
+            timezone: The IANA zone of the schedule.
+
+        Raises:
+            ScheduleInvalidError: There is no such zone, or no data for it on this machine.
+        """
+        return period_of(tick) if self is PeriodForm.TIME else f"{tick.astimezone(zone_of(timezone)):%Y-%m-%d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """A tick with what people want to see before they trust a schedule.
+
+    Attributes:
+        utc: The tick.
+        local: The same instant on the clocks of the schedule's zone.
+        note: What is special about this tick, or which ticks were skipped since the one before;
+            empty if nothing.
+    """
+
+    utc: datetime
+    local: datetime
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latest:
+    """The newest ticks of a span.
+
+    Attributes:
+        ticks: The newest ones in ascending order, at most as many as requested.
+        dropped: Number of older ticks in the span; counted up to `MOST_COUNTED`, except where ticks
+            are evenly spaced.
+        first_dropped: The oldest of those.
+        last_dropped: The newest of those.
+    """
+
+    ticks: tuple[datetime, ...]
+    dropped: int = 0
+    first_dropped: datetime | None = None
+    last_dropped: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timetable:
+    """When a job is due. Two timetables are equal if their text is the same.
+
+    Instants must be aware, in any zone. Results are in UTC, in whole seconds. Ticks ascend strictly, and
+    end with the year 2199.
+
+    Attributes:
+        expression: The timetable as text.
+        timezone: The IANA zone in which it is read.
+        start: There are no ticks before this, and a rate counts from it. A one-time schedule ignores it.
+        end: There are no ticks from this on. A one-time schedule ignores it.
+    """
+
+    expression: str
+    timezone: str
+    start: datetime | None
+    end: datetime | None = None
+    _zone: tzinfo = field(repr=False, compare=False)
+    _ticks: Ticks = field(repr=False, compare=False)
+
+    @property
+    def spelling(self) -> str:
+        """Expression and zone: two timetables with the same spelling are due at the same local times."""
+        return f"{self.expression} {self.timezone}"
+
+    @property
+    def at_most_daily(self) -> bool:
+        """True if no local day can have two ticks."""
+        ticks = self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
+        match ticks:
+            case ZonedCron(cron=cron):
+                return cron.minutes.bit_count() == cron.hours.bit_count() == 1
+            case Rate(interval=interval):
+                return interval >= _DAY
+            case Once():
+                return True
+            case _:
+                return False
+
+    def check_period_form(self, form: PeriodForm) -> None:
+        """Return if each tick can have a run of its own with periods of this form.
+
+        Raises:
+            ScheduleInvalidError: The period is the date, and a day may have two ticks: the second would
+                be refused as done.
+        """
+        if form is PeriodForm.DATE and not self.at_most_daily:
+            allowed = f"`time` for {self.describe()}; `date` needs a schedule with at most one tick per day"
+            raise ScheduleInvalidError("period", str(form), allowed)
+
+    def period(self, tick: datetime, form: PeriodForm = PeriodForm.TIME) -> str:
+        """The period of the run of this tick."""
+        return form.period(tick, self.timezone)
+
+    def describe(self) -> str:
+        """The timetable in words."""
+        return self.expression
+
+    def is_over(self, now: datetime) -> bool:
+        """True if there is no tick after `now`. False for a rate without a start, whose ticks are unknown."""
+        ticks = self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
+        if isinstance(ticks, Rate) and ticks.start is None:
+            return self.end is not None and self.end <= now
+        return self.next(now) is None
+
+    def next(self, after: datetime) -> datetime | None:
+        """The first tick strictly after `after`, or None.
+
+        Raises:
+            InputInvalidError: `after` has no time zone, or is at an end of the calendar.
+            ScheduleInvalidError: A rate without a start.
+        """
+        return self._ticks.at_or_after(instant_of(after, "after") + _INSTANT)
+
+    def previous(self, before: datetime) -> datetime | None:
+        """The last tick strictly before `before`, or None.
+
+        Raises:
+            InputInvalidError: `before` has no time zone, or is at an end of the calendar.
+            ScheduleInvalidError: A rate without a start.
+        """
+        return self._ticks.at_or_before(instant_of(before, "before") - _INSTANT)
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The ticks of a half-open span: `start` is included, `end` is not.
+
+        Two adjacent spans have no tick in common.
+
+        Raises:
+            InputInvalidError: `start` or `end` has no time zone, or `end` is before `start`.
+            ScheduleInvalidError: A rate without a start.
+        """
+        since, until = instant_of(start, "start"), instant_of(end, "end")
+        if until < since:
+            raise InputInvalidError("end", end.isoformat(), f"an instant not before the start {start.isoformat()}")
+        return self._between(self._ticks.at_or_after(since), until)
+
+    def latest(self, *, after: datetime, until: datetime, most: int) -> Latest:
+        """The newest `most` ticks after `after` up to and including `until`, and how many are older.
+
+        Raises:
+            InputInvalidError: An instant has no time zone.
+            ScheduleInvalidError: A rate without a start.
+        """
+        after, until = instant_of(after, "after"), instant_of(until, "until")
+        newest: list[datetime] = []
+        tick = self._ticks.at_or_before(until)
+        while tick is not None and tick > after:
+            if len(newest) == most:
+                first = self.next(after)
+                dropped = self._count(first or tick, tick)
+                return Latest(ticks=tuple(newest[::-1]), dropped=dropped, first_dropped=first, last_dropped=tick)
+            newest.append(tick)
+            tick = self._ticks.at_or_before(tick - _INSTANT)
+        return Latest(ticks=tuple(newest[::-1]))
+
+    def nearest(self, at: datetime, *, tolerance: timedelta) -> datetime | None:
+        """The tick to which something that happened at `at` belongs.
+
+        This is the last tick up to `at`, however long ago (work starts late). It is the next tick if
+        that one is nearer and due within `tolerance` (a timer woke up slightly early).
+
+        Args:
+            at: When the timer woke up or the work began.
+            tolerance: How early it may be.
+
+        Returns:
+            The tick, or None if the first one is not due within `tolerance`.
+
+        Raises:
+            InputInvalidError: `at` has no time zone, or `tolerance` is negative.
+            ScheduleInvalidError: A rate without a start.
+        """
+        if tolerance < timedelta(0):
+            raise InputInvalidError("tolerance", tolerance, "zero or more")
+        at = instant_of(at, "at")
+        last, coming = self._ticks.at_or_before(at), self.next(at)
+        if coming is not None and coming - at <= tolerance and (last is None or coming - at < at - last):
+            return coming
+        return last
+
+    def preview(self, start: datetime, count: int) -> list[Preview]:
+        """The next `count` ticks from `start` on (included), fewer if the timetable ends.
+
+        Raises:
+            InputInvalidError: `start` has no time zone, or `count` is not positive.
+            ScheduleInvalidError: A rate without a start.
+        """
+        if count < 1:
+            raise InputInvalidError("count", count, "1 or more")
+        since = instant_of(start, "start")
+        tick = self._ticks.at_or_after(since)
+        previews: list[Preview] = []
+        while tick is not None and len(previews) < count:
+            note = note_of(self._ticks, self._zone, since=since, tick=tick)
+            previews.append(Preview(utc=tick, local=tick.astimezone(self._zone), note=note))
+            since, tick = tick, self.next(tick)
+        return previews
+
+    def _between(self, tick: datetime | None, until: datetime) -> Iterator[datetime]:
+        while tick is not None and tick < until:
+            yield tick
+            tick = self.next(tick)
+
+    def _count(self, first: datetime, last: datetime) -> int:
+        """The number of ticks from one to another, both included."""
+        if isinstance(self._ticks, Rate):
+            return (last - first) // self._ticks.interval + 1
+        return sum(1 for _ in islice(self._between(first, last + _INSTANT), MOST_COUNTED))
+
+
+def instant_of(at: datetime, what: str) -> datetime:
+    """The instant in UTC.
+
+    Raises:
+        InputInvalidError: It has no time zone, or is at an end of the calendar.
+    """
+    if at.tzinfo is None or at.utcoffset() is None:
+        raise InputInvalidError(what, at.isoformat(), "a datetime with a time zone; a naive one is ambiguous")
+    if not _FIRST <= at <= _LAST:
+        raise InputInvalidError(what, at.isoformat(), "an instant from 0001-01-02 to 9999-12-30")
+    return at.astimezone(UTC)
