@@ -42,7 +42,7 @@ class Due:
 
     Attributes:
         ticks: Oldest first.
-        left_out: The number of older ticks that are not judged; at most 10,000 are counted.
+        left_out: The number of older ticks that are not judged; those of a cron are counted up to 20,000.
         memory: What to remember after the ticks are judged.
     """
 

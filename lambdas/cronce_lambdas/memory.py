@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
 from cronce import InputInvalidError
@@ -16,7 +15,6 @@ from cronce.vocabulary.names import parse_scheduled_time, period_of
 MOST_TICKS = 100
 """How many ticks of a job one look judges: the newest. Older ticks are only counted."""
 
-_MOST_COUNTED = 10_000
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -58,15 +56,8 @@ class Timing:
         if self.end is not None:
             until = min(until, self.end - _INSTANT)  # a schedule has no tick at its EndDate
         schedule = parse(self.expression, timezone=self.timezone, start=self.start)
-        newest: list[datetime] = []
-        tick = schedule.previous(until + _INSTANT)
-        while tick is not None and tick > after and len(newest) < MOST_TICKS:
-            newest.append(tick)
-            tick = schedule.previous(tick)
-        left_out = 0
-        if tick is not None and tick > after:
-            left_out = sum(1 for _ in islice(schedule.between(after + _INSTANT, newest[-1]), _MOST_COUNTED))
-        return tuple(reversed(newest)), left_out
+        latest = schedule.latest(after=after, until=until, most=MOST_TICKS)
+        return latest.ticks, latest.dropped
 
 
 @dataclass(frozen=True, slots=True, order=True)
