@@ -57,7 +57,7 @@ class LedgerFile:
             assert self._store.swap(run, None).written
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._store.close()
 
 

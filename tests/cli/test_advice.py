@@ -70,7 +70,7 @@ def test_a_running_row_means_what_the_protocol_would_do(at: object, begins: str)
     assert advise(run(), at, COMMANDS).meaning.startswith(begins)  # type: ignore[arg-type]
 
 
-def test_the_run_in_the_way_is_one_command_away() -> None:
+def test_the_blocking_run_is_one_command_away() -> None:
     """A skipped run leads to the one that blocked it."""
     skipped = run(status=Status.SKIPPED, reason=Reason.OVERLAP, blocked_by="2026-11-28")
     assert commands_of(advise(skipped, T0, COMMANDS))[0] == f"cronce show {JOB} 2026-11-28"
@@ -107,7 +107,7 @@ def test_where_there_are_schedules_a_run_is_started_through_its_own() -> None:
         ({"status": Status.MISSED}, True, True),
     ],
 )
-def test_what_was_not_done_and_is_not_at_work_deserves_a_look(
+def test_a_run_that_neither_succeeded_nor_is_active_deserves_a_look(
     changes: dict[str, object], *, looked_at: bool, run_again: bool
 ) -> None:
     """Under the table of runs; one that is held is not offered to be run again."""
@@ -115,7 +115,7 @@ def test_what_was_not_done_and_is_not_at_work_deserves_a_look(
     assert may_be_run_again(run(**changes), T0) is run_again
 
 
-def test_an_asked_stop_is_told() -> None:
+def test_a_requested_stop_is_shown() -> None:
     """With who asked."""
     asked = run(cancel_requested="replaced by 2026-11-30")
     assert "asked to stop: replaced by 2026-11-30" in advise(asked, T0 + timedelta(seconds=1), COMMANDS).meaning

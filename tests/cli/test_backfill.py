@@ -39,7 +39,7 @@ def results_of(said: Said) -> list[str]:
 
 
 def test_without_yes_nothing_is_started(ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """What stands for each tick is shown, and the command that would fill the gaps."""
+    """It shows the state of each tick, and the command that fills the gaps."""
     fleet.add_job(JOB)
     ledger_file.put(
         run(period=PERIODS[0], status=Status.SUCCEEDED),
@@ -84,7 +84,7 @@ def test_with_yes_each_is_run_after_the_other(fleet: Fleet, cronce: Callable[...
 
 
 def test_the_same_command_again_skips_what_is_done(fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """After a failure it goes on from there."""
+    """After a failure it continues from there."""
     fleet.add_job(JOB)
     fleet.does[PERIODS[1]] = "fail"
     first = cronce("backfill", JOB, *SPAN, "--yes")
@@ -101,7 +101,7 @@ def test_the_same_command_again_skips_what_is_done(fleet: Fleet, cronce: Callabl
 
 
 def test_keep_going_goes_on_over_a_failure(fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """It is still told in the end."""
+    """The failure is still reported at the end."""
     fleet.add_job(JOB)
     fleet.does[PERIODS[0]] = "fail"
     said = cronce("backfill", JOB, *SPAN, "--yes", "--keep-going", "--json")
@@ -136,7 +136,7 @@ def test_parallel_is_for_jobs_whose_runs_may_overlap(fleet: Fleet, cronce: Calla
     assert most == 2
 
 
-def test_a_run_that_is_at_work_is_awaited(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+def test_a_backfill_waits_for_an_active_run(fleet: Fleet, cronce: Callable[..., Said]) -> None:
     """Its own tick, and any other of the job under FORBID: a task started beside it would only be skipped."""
     fleet.add_job(JOB)
     other = fleet.ledger.claim(JOB, "2026-11-01T05:00:00Z")
@@ -163,7 +163,7 @@ def test_a_held_run_is_left_to_a_person(ledger_file: LedgerFile, fleet: Fleet, c
     assert f"cronce release --reason WHY {JOB} {PERIODS[0]}" in said.err
 
 
-def test_a_tick_of_the_schedule_that_was_skipped_meanwhile_is_told(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+def test_a_scheduled_run_that_was_skipped_meanwhile_is_listed(fleet: Fleet, cronce: Callable[..., Said]) -> None:
     """Nobody would look for it otherwise."""
     fleet.add_job(JOB)
 
@@ -271,7 +271,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
 
 
 def start(host: Host, *arguments: str) -> Command:
-    """`cronce` on that host, in a process of its own."""
+    """Starts `cronce` on that host in a new process."""
     environ = {
         "CRONCE_LEDGER": host.url,
         "CRONCE_SCHEDULE_GROUP": "runs",
@@ -292,7 +292,7 @@ def await_status(host: Host, period: str, status: Status) -> None:
 
 
 def test_ctrl_c_leaves_everything_so_that_the_same_command_goes_on(host: Host) -> None:
-    """The task at work goes on by itself; in the end each period was worked on exactly once."""
+    """The active task continues, and in the end each period was worked on exactly once."""
     backfill = start(host, "backfill", JOB, *SPAN, "--yes")
     let_go(host, PERIODS[0])
     await_status(host, PERIODS[0], Status.SUCCEEDED)

@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 
 def shown_on(file: io.StringIO) -> str:
-    """What a bar and a line above it leave there."""
+    """The output of a bar and a line above it."""
     console = PlainConsole(file)
     with BackfillBar(console, total=4) as bar:
         bar.show(done=1, failed=1, open_=1)
@@ -29,7 +29,7 @@ def shown_on(file: io.StringIO) -> str:
 
 
 def test_on_a_terminal_it_counts_below_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line is told above it, whole, and the bar is drawn again."""
+    """A line is printed whole above the bar, and the bar is drawn again."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     shown = shown_on(Terminal())

@@ -29,6 +29,6 @@ def test_a_command_is_the_module_of_its_name(name: str) -> None:
 
 
 def test_every_module_beside_the_commands_is_one() -> None:
-    """A helper among them would have to be told from a command."""
+    """No helper modules among them."""
     modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
     assert modules == {name for name, module in COMMANDS.items() if module.startswith("cronce.cli.commands.")}

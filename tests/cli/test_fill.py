@@ -34,7 +34,7 @@ def at_work(period: str) -> RunRecord:
 
 
 class World:
-    """Each start is settled after so many pauses; everything that happens is written down."""
+    """Each started run ends after a number of pauses; everything that happens is logged."""
 
     def __init__(self) -> None:
         self.rows: dict[str, RunRecord] = {}
@@ -73,11 +73,11 @@ class World:
         return self._attempt(gap.period, run.attempt, None)
 
     def now(self) -> datetime:
-        """It stands still."""
+        """A fixed time."""
         return T0
 
     def pause(self) -> None:
-        """Everything that is at work comes nearer to its end."""
+        """Every active run comes one pause closer to its end."""
         self.pauses += 1
         self.on_pause(self.pauses)
         working = [run for run in self.rows.values() if run.status is Status.RUNNING]
@@ -107,7 +107,7 @@ class World:
 
 
 def gaps_of(world: World) -> list[Gap]:
-    """The plan as the world stands."""
+    """The plan for the current rows."""
     return plan(TICKS, world.rows, OnLost.RETRY, T0)
 
 
@@ -133,7 +133,7 @@ def test_one_is_started_when_the_one_before_is_settled() -> None:
 
 
 def test_what_is_done_is_left_alone() -> None:
-    """So the same backfill again goes on where it stopped."""
+    """So the same backfill continues where it stopped."""
     world = World()
     world.rows = {period: done(period) for period in PERIODS[:2]}
     backfill = filled(world)
@@ -152,7 +152,7 @@ def test_so_many_at_a_time_and_no_more(parallel: int) -> None:
 
 
 def test_a_failure_stops_the_rest() -> None:
-    """But not what is at work beside it, which is awaited."""
+    """Runs that are active beside it are followed to their end."""
     world = World()
     world.ends_as[PERIODS[0]] = Status.FAILED
     world.takes[PERIODS[1]] = 4
@@ -174,7 +174,7 @@ def test_keep_going_goes_over_failures() -> None:
     assert not backfill.is_all_done
 
 
-def test_the_one_that_is_at_work_already_is_awaited() -> None:
+def test_a_run_that_is_active_already_is_followed() -> None:
     """It is not started a second time."""
     world = World()
     world.rows[PERIODS[1]] = at_work(PERIODS[1])
@@ -184,7 +184,7 @@ def test_the_one_that_is_at_work_already_is_awaited() -> None:
     assert world.log[2:4] == [f"found {PERIODS[1]}", f"succeeded {PERIODS[1]}"]
 
 
-def test_if_somebody_elses_attempt_fails_it_is_our_turn() -> None:
+def test_if_the_attempt_of_another_start_fails_ours_is_started() -> None:
     """Then it is started like any other that failed."""
     world = World()
     world.rows[PERIODS[0]] = at_work(PERIODS[0])
@@ -203,7 +203,7 @@ def test_if_somebody_elses_attempt_fails_it_is_our_turn() -> None:
     assert world.log[:3] == [f"found {PERIODS[0]}", f"start {PERIODS[0]}", f"succeeded {PERIODS[0]}"]
 
 
-def test_another_run_in_the_way_is_awaited_and_told_once() -> None:
+def test_a_wait_for_another_run_is_reported_once() -> None:
     """However many looks it takes."""
     world = World()
     other = at_work("2026-12-24")
@@ -213,7 +213,7 @@ def test_another_run_in_the_way_is_awaited_and_told_once() -> None:
     assert world.pauses >= 5
 
 
-def test_what_somebody_else_finishes_meanwhile_is_done() -> None:
+def test_a_run_that_another_start_completes_meanwhile_is_done() -> None:
     """Between the plan and its turn."""
     world = World()
     world.verdicts[PERIODS[3]] = [refused(RefusalReason.ALREADY_SUCCEEDED)]
@@ -223,7 +223,7 @@ def test_what_somebody_else_finishes_meanwhile_is_done() -> None:
 
 
 def test_an_interruption_leaves_what_is_at_work_and_what_is_waiting() -> None:
-    """So that both can be told."""
+    """So that both can be reported."""
     world = World()
     world.takes[PERIODS[1]] = 99
 
@@ -240,7 +240,7 @@ def test_an_interruption_leaves_what_is_at_work_and_what_is_waiting() -> None:
     assert backfill.starting is None
 
 
-def test_an_interruption_while_a_task_is_started_says_that_nobody_knows() -> None:
+def test_an_interrupted_start_is_reported_as_unknown() -> None:
     """The tick counts as not started, and starting it again begins no second task."""
 
     class Interrupted(World):
@@ -257,7 +257,7 @@ def test_an_interruption_while_a_task_is_started_says_that_nobody_knows() -> Non
     assert backfill.waiting[0].period == PERIODS[1]
 
 
-def test_the_plan_has_what_stands_for_each_tick() -> None:
+def test_the_plan_has_the_state_of_each_tick() -> None:
     """And nothing of other periods."""
     rows = {PERIODS[0]: done(PERIODS[0]), PERIODS[2]: at_work(PERIODS[2]), "2026-W48": done("2026-W48")}
     standing = [gap.state for gap in plan(TICKS, rows, OnLost.RETRY, T0)]

@@ -15,7 +15,7 @@ FAILED_BEFORE = run(status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3, 
 
 
 class Scripted:
-    """Ledger and ECS that answer as they are told."""
+    """A ledger and an ECS with scripted answers."""
 
     def __init__(self, *runs: RunRecord | Exception | None, stopped: str | Exception | None = None) -> None:
         self._runs = list(runs)
@@ -82,7 +82,7 @@ def test_only_the_started_attempt_or_a_later_one_is_the_outcome(
 
 
 def test_an_owner_that_falls_silent_is_an_outcome() -> None:
-    """When its lease is over, and not before."""
+    """When its lease has expired, and not before."""
     claimed = run(attempt=2)
     assert result_of_attempt(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT) is None
     lost = result_of_attempt(claimed, attempt=2, before=FAILED_BEFORE, now=LEASE_IS_OVER_AT + TICK)
@@ -91,7 +91,7 @@ def test_an_owner_that_falls_silent_is_an_outcome() -> None:
 
 
 def test_a_missed_mark_of_the_watchdog_is_not_the_end_of_a_task_that_comes_up() -> None:
-    """The row of a tick that nobody delivered may be written while the person's task is starting."""
+    """The watchdog may mark the tick MISSED while the person's task is starting."""
     missed = run(attempt=0, status=Status.MISSED, reason=Reason.NEVER_DELIVERED)
     assert result_of_attempt(missed, attempt=1, before=None, now=T0) is None
 
@@ -120,8 +120,8 @@ def test_a_task_that_claims_and_ends_between_two_looks_is_a_success() -> None:
     assert looks(world, 6)[-1] == AttemptResult(ok=True, text="SUCCEEDED, took 0.0s")
 
 
-def test_an_attempt_of_somebody_else_has_no_task_to_ask_for() -> None:
-    """Only its row tells."""
+def test_ecs_is_not_asked_about_the_attempt_of_another_start() -> None:
+    """Only its row is read."""
     world = Scripted(run(), stopped="exited")
     looks(world, 20, task=None)
     assert world.questions == 0
@@ -136,7 +136,7 @@ def test_a_short_outage_is_sat_out() -> None:
 
 
 @pytest.mark.parametrize(("transient", "survived"), [(True, 29), (False, 0)])
-def test_an_outage_that_lasts_is_told(*, transient: bool, survived: int) -> None:
+def test_a_long_outage_is_an_error(*, transient: bool, survived: int) -> None:
     """And one that does not pass by itself, at once."""
     world = Scripted(LedgerUnavailableError("table runs", "gone", transient=transient))
     started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=1, before=None, task="task")

@@ -40,7 +40,7 @@ OWN_PARSER = ["exec", "clock", "pin", "health", "checkpoint"]
 
 
 def process(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Runs `cronce` as a process of its own, in a pipe."""
+    """Runs `cronce` in a new process, into a pipe."""
     return subprocess.run(
         [CRONCE, *arguments], capture_output=True, text=True, check=False, timeout=60, env=dict(os.environ) | environ
     )

@@ -112,7 +112,7 @@ def test_a_held_run_waits_for_a_release_or_a_reason() -> None:
 def test_another_run_at_work_counts_as_the_policy_says(
     policy: ConcurrencyPolicy, remark: str, *, refused: bool
 ) -> None:
-    """As the slot would: a task that is started only to be skipped helps nobody."""
+    """As the slot would: no task is started only to be skipped."""
     at_work = run(period=OTHER, scheduled_at=T0 - timedelta(days=1))
     answer = asked(None, at_work, policy=Policy(concurrency_policy=policy))
     if refused:
@@ -126,20 +126,20 @@ def test_another_run_at_work_counts_as_the_policy_says(
 
 
 def test_a_later_run_is_not_replaced_by_an_earlier_one() -> None:
-    """As in the protocol: REPLACE then stands back."""
+    """As in the protocol: REPLACE then steps back."""
     later = run(period="2026-11-30", scheduled_at=T0 + timedelta(days=1))
     assert isinstance(asked(None, later, policy=Policy(concurrency_policy=ConcurrencyPolicy.REPLACE)), Refuse)
 
 
-def test_a_dead_holder_is_in_nobodys_way() -> None:
+def test_a_dead_holder_blocks_no_start() -> None:
     """Its slot is taken over; just before that it counts."""
     dead = run(period=OTHER)
     assert isinstance(asked(None, dead, at=LEASE_IS_OVER_AT), Refuse)
     assert asked(None, dead, at=LEASE_IS_OVER_AT + TICK) == Start(run=None)
 
 
-def test_nobody_waits_for_a_holder_without_a_lease() -> None:
-    """It may stand so for ever."""
+def test_a_holder_without_a_lease_is_not_waited_for() -> None:
+    """Its row never changes by itself."""
     refused = asked(None, run(period=OTHER, lease_until=None))
     assert isinstance(refused, Refuse)
     assert refused.wait_for is None
@@ -172,8 +172,6 @@ def test_the_answer_is_the_one_that_the_task_would_get(status: Status, reason: s
         (run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED), OnLost.RETRY, PeriodState.MISSED),
     ],
 )
-def test_a_period_stands_in_one_of_a_few_words(
-    standing: RunRecord | None, on_lost: OnLost, expected: PeriodState
-) -> None:
+def test_a_plan_shows_one_state_per_period(standing: RunRecord | None, on_lost: OnLost, expected: PeriodState) -> None:
     """For the plan of a backfill."""
     assert period_state(standing, on_lost, T0) is expected

@@ -38,7 +38,7 @@ def test_the_document_has_utc_local_and_what_the_clocks_do(cronce: Callable[...,
 
 
 def test_the_table_says_it_in_words(cronce: Callable[..., Said]) -> None:
-    """The schedule first, then a line a tick; UTC as the period of its run."""
+    """The schedule first, then one line per tick; UTC as in the period of its run."""
     said = cronce("next", *NEW_YORK, "--count", "3")
     assert said.code == 0
     assert said.out.splitlines()[0] == "at 02:30 every day, America/New_York"
@@ -140,7 +140,7 @@ def test_bad_usage_is_one_line_and_64(cronce: Callable[..., Said], arguments: li
 
 
 def test_a_job_needs_to_be_found_somewhere(cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message has each way, also that it was meant as an expression."""
+    """The message lists every way, including an expression."""
     monkeypatch.delenv("CRONCE_LEDGER")
     said = cronce("next", "hourly")
     assert (said.code, said.err.count("\n")) == (64, 1)
@@ -199,8 +199,8 @@ def test_ticks_that_become_no_runs_are_remarked(
     assert bool(said.err) == bool(remark)
 
 
-def test_a_rate_of_which_nobody_knows_the_ticks_is_refused(fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """EventBridge counts it from a moment that it does not tell."""
+def test_a_rate_without_a_start_is_refused(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+    """EventBridge counts it from an instant that it does not publish."""
     fleet.add_job("poll", "rate(5 minutes)")
     said = cronce("next", "poll")
     assert (said.code, said.err.count("\n")) == (64, 1)

@@ -70,7 +70,7 @@ def _time_passes(fleet: Fleet) -> None:
 
 
 def digests() -> list[RunRecord]:
-    """The last days of the digest; of the 26th nobody knows."""
+    """The last days of the digest; the 26th has no row."""
 
     def digest(day: int, task: str, **changes: object) -> RunRecord:
         at = datetime(2026, 11, day, 5, tzinfo=UTC)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def standing(ledger_file: LedgerFile) -> RunRecord:
-    """The run as it stands now."""
+def run_now(ledger_file: LedgerFile) -> RunRecord:
+    """The run as it is now."""
     ledger = Ledger.from_url(ledger_file.url)
     found = ledger.run(JOB, PERIOD)
     ledger.close()
@@ -29,7 +29,7 @@ def standing(ledger_file: LedgerFile) -> RunRecord:
 
 
 def alive() -> RunRecord:
-    """A run whose owner is at work."""
+    """A run whose owner is alive."""
     return run(claimed_at=now(), lease_until=now() + timedelta(hours=1))
 
 
@@ -52,7 +52,7 @@ def test_a_held_run_is_released_with_who_and_why(
     assert (said.code, said.err) == (0, "")
     assert "The next start begins attempt 2." in said.out
     assert f"  cronce exec --job={JOB} --period={PERIOD} --trigger=manual -- COMMAND" in said.out
-    after = standing(ledger_file)
+    after = run_now(ledger_file)
     assert (after.status, after.reason, after.actor, after.note) == (Status.FAILED, "released", "ann", "half was sent")
 
 
@@ -60,13 +60,13 @@ def test_the_actor_is_the_operating_systems_user(ledger_file: LedgerFile, cronce
     """On this host."""
     ledger_file.put(run(lease_until=None))
     assert cronce("release", JOB, PERIOD).code == 0
-    assert standing(ledger_file).actor == f"{getpass.getuser()}@{os.uname().nodename}"
+    assert run_now(ledger_file).actor == f"{getpass.getuser()}@{os.uname().nodename}"
 
 
 def test_a_user_without_a_name_is_recorded_by_number(
     ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a container with a user id of its own."""
+    """As in a container with an unknown user id."""
 
     def nameless() -> str:
         raise KeyError("getpwuid(): uid not found: 1234")
@@ -74,7 +74,7 @@ def test_a_user_without_a_name_is_recorded_by_number(
     monkeypatch.setattr(getpass, "getuser", nameless)
     ledger_file.put(run(lease_until=None))
     assert cronce("release", JOB, PERIOD).code == 0
-    assert standing(ledger_file).actor == f"uid {os.getuid()}@{os.uname().nodename}"
+    assert run_now(ledger_file).actor == f"uid {os.getuid()}@{os.uname().nodename}"
 
 
 def test_a_living_owner_keeps_its_run_unless_it_is_forced(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
@@ -84,11 +84,11 @@ def test_a_living_owner_keeps_its_run_unless_it_is_forced(ledger_file: LedgerFil
     assert (refused.code, refused.out) == (1, "")
     assert "its owner (other) is alive" in refused.err
     assert f"cronce release --force --reason WHY {JOB} {PERIOD}" in refused.err
-    assert standing(ledger_file).status is Status.RUNNING
+    assert run_now(ledger_file).status is Status.RUNNING
     forced = cronce("release", JOB, PERIOD, "--force")
     assert forced.code == 0
     assert "stops at its next heartbeat" in forced.out
-    assert standing(ledger_file).reason == "released"
+    assert run_now(ledger_file).reason == "released"
 
 
 @pytest.mark.parametrize("status", [Status.SUCCEEDED, Status.SKIPPED, Status.MISSED, Status.FAILED])
@@ -99,17 +99,17 @@ def test_what_is_not_held_is_not_released(ledger_file: LedgerFile, cronce: Calla
         said = cronce("release", JOB, PERIOD, *options)
         assert (said.code, said.out) == (1, "")
         assert f"it is not held ({status}). To see what you can do: cronce show {JOB} {PERIOD}" in said.err
-    assert standing(ledger_file).version == 1
+    assert run_now(ledger_file).version == 1
 
 
 def test_a_run_that_is_not_there_is_not_released(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
-    """And none is made."""
+    """And no row is created."""
     ledger_file.put(run())
     said = cronce("release", JOB, "1999-01-01")
     assert (said.code, said.err) == (1, f"cronce: {JOB} 1999-01-01 is not released: there is no such run.\n")
 
 
-def test_a_file_is_made_once(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
+def test_a_file_is_created_once(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
     """The second time it exists already, which is fine."""
     first, second = cronce("init"), cronce("init")
     assert (first.code, first.out) == (0, f"Created: SQLite file {ledger_file.path}\n")

@@ -21,15 +21,15 @@ BEFORE = "2026-11-26T05:00:00Z"
 SCHEDULED = datetime(2026, 11, 27, 5, tzinfo=UTC)
 
 
-def standing(fleet: Fleet, period: str = PERIOD) -> RunRecord:
-    """The run as it stands now."""
+def run_now(fleet: Fleet, period: str = PERIOD) -> RunRecord:
+    """The run as it is now."""
     found = fleet.ledger.run(JOB, period)
     assert found is not None
     return found
 
 
 def alive(**changes: object) -> RunRecord:
-    """A run of the period whose owner is at work."""
+    """A run of the period whose owner is alive."""
     default = {"period": PERIOD, "claimed_at": now(), "lease_until": now() + timedelta(hours=1), "owner": "host:7"}
     return run(**default | changes)
 
@@ -63,7 +63,7 @@ def test_followed_to_a_success_is_0(fleet: Fleet, cronce: Callable[..., Said]) -
     assert started.startswith(f"Started {JOB} {PERIOD}: attempt 1, task ")
     assert at_work.startswith("Running: attempt 1 by task ")
     assert ended.startswith(f"{JOB} {PERIOD} SUCCEEDED, took ")
-    after = standing(fleet)
+    after = run_now(fleet)
     assert (after.trigger, after.actor, after.note, after.scheduled_at) == (Trigger.MANUAL, "ann", "why not", SCHEDULED)
 
 
@@ -83,7 +83,7 @@ def test_a_failed_run_is_run_again_without_further_ado(
     fleet.add_job(JOB, policy=Policy(suspend=True, starting_deadline=timedelta(minutes=1)))
     ledger_file.put(run(period=PERIOD, status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3, failures=5))
     assert cronce("rerun", JOB, PERIOD, "--follow").code == 0
-    assert (standing(fleet).status, standing(fleet).attempt) == (Status.SUCCEEDED, 2)
+    assert (run_now(fleet).status, run_now(fleet).attempt) == (Status.SUCCEEDED, 2)
 
 
 def test_a_run_at_work_is_not_started_and_its_owner_is_named(
@@ -103,11 +103,11 @@ def test_a_run_at_work_is_not_started_and_its_owner_is_named(
 def test_a_run_whose_owner_is_dead_is_taken_over(
     ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
 ) -> None:
-    """Its lease is over."""
+    """Its lease has expired."""
     fleet.add_job(JOB)
     ledger_file.put(alive(lease_until=now() - timedelta(seconds=10)))
     assert cronce("rerun", JOB, PERIOD, "--follow").code == 0
-    assert standing(fleet).attempt == 2
+    assert run_now(fleet).attempt == 2
 
 
 def test_a_success_is_refused_with_the_command_that_would_repeat_it(
@@ -130,7 +130,7 @@ def test_a_forced_repeat_reaches_the_claim_in_the_task(
     ledger_file.put(run(period=PERIOD, status=Status.SUCCEEDED, owner="first", checkpoint="7"))
     said = cronce("rerun", JOB, PERIOD, "--force", "--reason", "half went to spam", "--actor", "ann", "--follow")
     assert said.code == 0
-    after = standing(fleet)
+    after = run_now(fleet)
     assert (after.attempt, after.note, after.actor, after.checkpoint) == (2, "half went to spam", "ann", None)
     assert [past.owner for past in after.attempts] == ["first"]
     shown = " ".join(cronce("show", JOB, PERIOD).out.split())
@@ -159,7 +159,7 @@ def test_two_people_who_force_at_once_start_one_task(
 
 
 def test_a_held_run_names_release(ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """After a crash under HOLD somebody has to look; a forced rerun is that too."""
+    """After a crash under HOLD a person has to decide; a forced rerun is a decision too."""
     fleet.add_job(JOB, policy=Policy(on_lost=OnLost.HOLD))
     ledger_file.put(run(period=PERIOD, status=Status.FAILED, reason=Reason.LEASE_LOST))
     said = cronce("rerun", JOB, PERIOD)
@@ -192,7 +192,7 @@ def test_under_replace_it_is_said_whom_it_stops(fleet: Fleet, cronce: Callable[.
 
 
 def test_a_200_with_failures_is_not_a_started_task(fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """Its reason is told, exit code 1."""
+    """The reason is printed, exit code 1."""
     fleet.add_job(JOB)
     fleet.failures = [{"reason": "RESOURCE:MEMORY", "arn": "arn:instance"}]
     said = cronce("rerun", JOB, PERIOD, "--follow")
@@ -255,7 +255,7 @@ def test_other_spellings_of_a_period_are_the_same_run(fleet: Fleet, cronce: Call
 
 
 def test_the_document_has_the_run_at_the_end(fleet: Fleet, cronce: Callable[..., Said]) -> None:
-    """Started or not; what is told meanwhile goes to stderr."""
+    """Started or not; progress goes to stderr."""
     fleet.add_job(JOB)
     said = cronce("rerun", JOB, PERIOD, "--follow", "--json")
     document = json.loads(said.out)

@@ -49,7 +49,7 @@ def words_of(said: Said) -> str:
 
 
 def test_the_table_has_a_line_a_run_newest_first(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
-    """With its state, its age, how long it took and why it stands so."""
+    """With its status, its age, its duration and the reason."""
     ledger_file.put(*all_states())
     said = cronce("runs", JOB)
     lines = [line.split() for line in said.out.splitlines() if line.startswith("2026")]
@@ -123,7 +123,7 @@ def test_only_the_states_that_are_asked_for(ledger_file: LedgerFile, cronce: Cal
     assert periods == ["2026-11-26", "2026-11-23", "2026-11-22"]
 
 
-def test_the_newest_run_that_was_not_done_is_one_command_away(
+def test_the_newest_run_that_did_not_succeed_is_one_command_away(
     ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To look at, and to run again; through its schedule where there is one. Nothing where all is well."""
@@ -250,7 +250,7 @@ def test_a_blocker_whose_row_cannot_be_read_is_shown_by_name(
 def test_a_search_for_a_state_has_an_end(
     ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After so many runs it says how to go on, instead of reading years of them."""
+    """It stops after a number of runs and says how to continue, instead of reading years of them."""
     monkeypatch.setattr(runs_command, "_MOST_A_PAGE", 5)
     monkeypatch.setattr(runs_command, "_MOST_READ", 10)
     ledger_file.put(*(run(period=f"p{number:02}", status=Status.SUCCEEDED) for number in range(15)))

@@ -85,7 +85,7 @@ def test_a_length_has_two_units_at_most(seconds: float, shown: str) -> None:
 
 
 def test_a_moment_names_its_zone() -> None:
-    """Whatever zone it is shown in."""
+    """In every zone."""
     now = T0 + timedelta(minutes=3)
     assert moment(T0, now=now, zone=ZoneInfo("UTC")) == "2026-11-29 06:00:00 UTC (3m ago)"
     assert moment(T0, now=now, zone=ZoneInfo("Europe/Zurich")) == "2026-11-29 07:00:00 CET (3m ago)"

@@ -88,13 +88,13 @@ def emptied(mails: Path) -> None:
     ],
 )
 def test_a_tampered_mailbox_is_found(maildir: Path, tamper: Callable[[Path], None], off: list[str]) -> None:
-    """The mails themselves are counted, not what somebody says about them."""
+    """The mails themselves are counted."""
     tamper(maildir / "new")
     assert wrong(arrived(maildir)) == off
 
 
 def test_a_second_winner_is_found() -> None:
-    """Two that worked, two that left."""
+    """Two containers worked, two were refused."""
     found = checks.started_once(worked=2, exit_codes=[0, 0, 0, 0], refused=["ALREADY_SUCCEEDED", "RUNNING_ELSEWHERE"])
     assert wrong(found) == ["containers that sent mails", 'containers that said "already"']
 
@@ -120,7 +120,7 @@ def test_a_refusal_for_another_reason_or_an_error_is_found() -> None:
     ],
 )
 def test_a_crash_that_went_otherwise_is_found(changed: dict[str, object], off: list[str]) -> None:
-    """Killed too late, job alive, or somebody let in too early."""
+    """Killed at another mail, job alive, or a start accepted too early."""
     facts: dict[str, object] = {"row": run(), "died": True, "mails": 11, "refused": ["RUNNING_ELSEWHERE"]}
     found = checks.killed_halfway(**facts | changed, expected_mails=11)  # type: ignore[arg-type]
     assert wrong(found) == off
