@@ -25,7 +25,7 @@ from aws_cdk import aws_sns_subscriptions as sns_subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce import CatchUp
+from cronce import CatchUp, Policy
 from cronce_cdk import ClockJob, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
 
 PROJECT = Path(__file__).parent
@@ -65,10 +65,12 @@ class DailyDigest(cdk.Stack):
             task_definition=self._task("DailyTask", job="daily-digest"),
             environment={"DIGEST_BUCKET": self._outbox.bucket_name},
             assign_public_ip=True,
-            starting_deadline=timedelta(hours=2),
-            active_deadline=timedelta(hours=1),
-            backoff_limit=2,
-            catch_up=CatchUp.LATEST,
+            policy=Policy(
+                starting_deadline=timedelta(hours=2),
+                active_deadline=timedelta(hours=1),
+                backoff_limit=2,
+                catch_up=CatchUp.LATEST,
+            ),
         )
         weekly = ScheduledTask(
             self,
@@ -82,9 +84,7 @@ class DailyDigest(cdk.Stack):
             command=["cronce", "exec", "--", "./digest.sh"],
             environment={"DIGEST_BUCKET": self._outbox.bucket_name},
             assign_public_ip=True,
-            starting_deadline=timedelta(hours=2),
-            active_deadline=timedelta(hours=1),
-            backoff_limit=2,
+            policy=Policy(starting_deadline=timedelta(hours=2), active_deadline=timedelta(hours=1), backoff_limit=2),
         )
         # More often than each minute, so not for EventBridge. The web app's workers take the reminders from the queue.
         clock = PinnedScheduler(

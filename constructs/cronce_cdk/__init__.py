@@ -1,15 +1,15 @@
-"""Deploy time: CDK constructs for scheduled work that happens once per period.
+"""CDK constructs for scheduled work that happens once per period.
 
-- `RunLedger`: the table that every task asks, and what watches over it
-- `ScheduledTask`: a job, from EventBridge Scheduler straight to ECS RunTask
-- `PinnedScheduler`: a clock of one's own as an ECS service of which there is one; `ClockJob` and the targets
-  say what it sends when
+- `RunLedger`: the table with the runs, and the functions that watch over it
+- `ScheduledTask`: a job that EventBridge Scheduler starts on ECS
+- `PinnedScheduler`: a clock as an ECS service with one task; `ClockJob` and the targets are its jobs
 """
 
 from cronce_cdk.clock_jobs import ClockJob, ClockTarget, CommandTarget, EventTarget, LambdaTarget, SqsTarget, TaskTarget
 from cronce_cdk.errors import ConstructConfigError
 from cronce_cdk.pinned_scheduler import PinnedScheduler
-from cronce_cdk.run_ledger import RunLedger, RunLedgerBase
+from cronce_cdk.run_ledger import RunLedger
+from cronce_cdk.run_ledger_base import RunLedgerBase
 from cronce_cdk.scheduled_task import ScheduledTask
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A Lambda function of the ledger: its code, log and role, with nothing granted that is not asked for."""
+"""A Lambda function of the ledger: its code, log and role, with only the permissions that are given."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from cronce_cdk._lambda_code import lambda_code
 
 
 class LedgerFunction(Construct):
-    """`cronce_lambdas.<module>.handler`, deployed.
+    """The function `cronce_lambdas.<module>.handler`.
 
     Attributes:
         function: The function.
-        log_group: Where it writes; kept for a month.
+        log_group: Its log, kept for a month.
 
     Args:
         scope: The construct that owns the function.
-        construct_id: Its name there.
-        module: Of the package `cronce_lambdas`.
-        environment: Its variables.
-        statements: What it may do, besides writing its log.
+        construct_id: Its ID in that scope.
+        module: A module of the package `cronce_lambdas`.
+        environment: Its environment variables.
+        statements: Its permissions, in addition to writing its log.
         description: The function's description.
-        timeout: How long one invocation may take.
-        lost_events: Where an event goes that failed as often as Lambda tries; None if the next
-            event makes up for a lost one, which is then not tried again.
+        timeout: The longest duration of an invocation.
+        lost_events: The queue for events that failed all of Lambda's tries. None if the next event makes up for a
+            lost one; then a failed event is not tried again.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LedgerFunction(Construct):
             code=lambda_code(self),
             handler=f"cronce_lambdas.{module}.handler",
             runtime=lambda_.Runtime.PYTHON_3_13,
-            # An import of boto3 wants CPU, and CPU comes with memory.
+            # Importing boto3 needs CPU, and Lambda gives CPU in proportion to memory.
             memory_size=512,
             timeout=timeout,
             environment={**environment},
@@ -78,5 +78,5 @@ class LedgerFunction(Construct):
         )
 
     def allow(self, statement: iam.PolicyStatement) -> None:
-        """Let it do one thing more."""
+        """Add a permission."""
         self._policy.add_statements(statement)

@@ -1,4 +1,4 @@
-"""The metrics that tasks, clocks and observers write with their log lines, and alarms on their absence."""
+"""Metrics that tasks, clocks and functions write with their log lines, and alarms on missing data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _LONGEST_BY_PERIOD = (
     (timedelta(minutes=5), timedelta(days=1)),
     (timedelta(hours=1), timedelta(days=7)),
 )
-"""A datapoint's length, and how far back to look with it: 1 day; from an hour on, 7 days (CloudWatch API Reference)."""
+"""Length of a data point -> longest evaluation interval: 1 day, or 7 days for data points of at least an hour
+(CloudWatch API Reference, PutMetricAlarm)."""
 
 
 def count_of(name: str, dimensions: Mapping[str, str], *, period: cdk.Duration | None) -> cloudwatch.Metric:
-    """How often it happened."""
+    """Return the number of occurrences in each data point."""
     return cloudwatch.Metric(
         namespace=NAMESPACE, metric_name=name, dimensions_map={**dimensions}, statistic="Sum", period=period
     )
@@ -32,14 +33,14 @@ def count_of(name: str, dimensions: Mapping[str, str], *, period: cdk.Duration |
 def silence_of(
     scope: Construct, construct_id: str, metric: cloudwatch.Metric, within: timedelta, description: str
 ) -> cloudwatch.Alarm:
-    """An alarm that rings when it did not happen for so long.
+    """Create an alarm for when nothing was counted within that time.
 
     Raises:
-        ConstructConfigError: CloudWatch cannot look so far back.
+        ConstructConfigError: The time is longer than CloudWatch can evaluate.
     """
     shortest, (_, longest) = timedelta(minutes=1), _LONGEST_BY_PERIOD[-1]
     if not shortest <= within <= longest:
-        raise refusal(scope, "within", format_duration(within), "1m to 7d, as far as CloudWatch looks back")
+        raise refusal(scope, "within", format_duration(within), "1m to 7d, the longest time that CloudWatch evaluates")
     period = next(period for period, reach in _LONGEST_BY_PERIOD if within <= reach)
     return cloudwatch.Alarm(
         scope,

@@ -1,11 +1,10 @@
-"""What watches over a ledger: the recorder of tasks that stop, and the watchdog of what did not happen."""
+"""The two functions of a ledger: the recorder of stopped tasks, and the watchdog of missed ticks and lost runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 import jsii
@@ -16,107 +15,106 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
-from cronce.vocabulary import environment as names
 from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
 from cronce_cdk._functions import LedgerFunction
-
-if TYPE_CHECKING:
-    from cronce_cdk.run_ledger import RunLedgerBase
+from cronce_cdk._permissions import listing_schedules, role_path, schedules_of
+from cronce_cdk.run_ledger_base import RunLedgerBase
 
 EVENT_SOURCE = "cronce"
-"""The source of the events that both put on the default bus."""
+"""The source of the events that both functions put on the default bus."""
 
 RECORDER_MINUTES = 1
-"""How long the recorder may take for an event; a queue hides a message six times as long (Lambda Developer Guide)."""
+"""The recorder's timeout; its queue hides a message for six times as long (Lambda Developer Guide)."""
 
 _WATCHDOG_MINUTES = 5
 _TASK_STOPPED = "ECS Task State Change"
 
 
 class Observers:
-    """Both functions of a ledger, and what tells them.
+    """Both functions of a ledger, with the rules and the queue that invoke them.
 
     Attributes:
         recorder: Settles the run of a task that stopped, and of a tick that could not be delivered.
-        watchdog: Looks each minute for what did not happen.
+        watchdog: Checks each minute for missed ticks and lost runs.
     """
 
     def __init__(
         self, scope: Construct, ledger: RunLedgerBase, clusters: Sequence[ecs.ICluster] | None, missed_after: timedelta
     ) -> None:
         self._pinned: list[dict[str, str]] = []
-        environment = {
-            names.LEDGER: ledger.table_url,
-            names.SCHEDULE_GROUP: ledger.schedule_group_ref,
-            names.METRICS: "emf",
+        variables = {
+            LEDGER: ledger.table_url,
+            SCHEDULE_GROUP: ledger.schedule_group_ref,
+            METRICS: "emf",
         }
         self.recorder = LedgerFunction(
             scope,
             "Recorder",
             module="recorder",
-            environment=environment,
+            environment=variables,
             statements=[
                 _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem"),
                 *_launching(scope, ledger),
                 _reporting_lost_events(ledger),
             ],
-            description="Settles the run of a task that stopped or could not be started, and has it tried again",
+            description="Settles the run of a task that stopped or could not be started, and has it started again",
             timeout=cdk.Duration.minutes(RECORDER_MINUTES),
             lost_events=ledger.dead_letter_queue,
         )
-        self._tell_of_stopped_tasks(scope, ledger, clusters)
-        self._tell_of_dead_letters(ledger)
+        self._invoke_for_stopped_tasks(scope, ledger, clusters)
+        self._invoke_for_dead_letters(ledger)
         self.watchdog = LedgerFunction(
             scope,
             "Watchdog",
             module="watchdog",
-            environment={**environment, names.MISSED_AFTER: format_duration(missed_after)},
+            environment={**variables, MISSED_AFTER: format_duration(missed_after)},
             statements=[
                 _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
             ],
-            description="Looks for ticks that were missed and runs that were lost",
+            description="Checks for missed ticks and lost runs",
             timeout=cdk.Duration.minutes(_WATCHDOG_MINUTES),
             lost_events=None,
         )
         events.Rule(
             scope,
             "EachMinute",
-            description="Has the watchdog look",
+            description="Invokes the watchdog",
             schedule=events.Schedule.rate(cdk.Duration.minutes(1)),
             targets=[events_targets.LambdaFunction(self.watchdog.function)],
         )
 
     def watch(self, scope: Construct, cluster: ecs.ICluster, service: ecs.FargateService, job: str) -> None:
-        """Have the watchdog look at a pinned service's count, and the recorder free its lease when its task stops."""
+        """Have the watchdog check a pinned service's count, and the recorder free its lease when its task stops."""
         if not self._pinned:
             known = cdk.Lazy.string(_AsJson(self._pinned))
             for function in (self.recorder.function, self.watchdog.function):
-                function.add_environment(names.PINNED_SERVICES, known)
+                function.add_environment(PINNED_SERVICES, known)
         self._pinned.append({"cluster": cluster.cluster_arn, "service": service.service_name, "job": job})
         self.watchdog.allow(iam.PolicyStatement(actions=["ecs:DescribeServices"], resources=[service.service_arn]))
-        # Its tasks have no overrides: they are known by the service that they are of.
+        # Its tasks have no overrides: their group, the service, identifies them.
         detail = {
             "lastStatus": ["STOPPED"],
             "clusterArn": [cluster.cluster_arn],
             "group": [f"service:{service.service_name}"],
         }
-        self._tell_recorder(scope, "Stopped", "Tells the recorder that the clock stopped", detail)
+        self._invoke_recorder(scope, "Stopped", "Invokes the recorder when the clock stops", detail)
 
-    def _tell_of_stopped_tasks(
+    def _invoke_for_stopped_tasks(
         self, scope: Construct, ledger: RunLedgerBase, clusters: Sequence[ecs.ICluster] | None
     ) -> None:
-        # Only tasks that were told to ask *this* ledger: nothing is invoked, nor paid, for others.
-        ours = {"name": [names.LEDGER], "value": [ledger.table_url]}
+        # Only tasks of this ledger: the recorder is not invoked, and not paid, for others.
+        ours = {"name": [LEDGER], "value": [ledger.table_url]}
         detail: dict[str, object] = {
             "lastStatus": ["STOPPED"],
             "overrides": {"containerOverrides": {"environment": ours}},
         }
         if clusters:
             detail["clusterArn"] = [cluster.cluster_arn for cluster in clusters]
-        self._tell_recorder(scope, "TaskStopped", "Tells the recorder of stopped tasks", detail)
+        self._invoke_recorder(scope, "TaskStopped", "Invokes the recorder when a task stops", detail)
 
-    def _tell_recorder(self, scope: Construct, rule_id: str, description: str, detail: Mapping[str, object]) -> None:
+    def _invoke_recorder(self, scope: Construct, rule_id: str, description: str, detail: Mapping[str, object]) -> None:
         events.Rule(
             scope,
             rule_id,
@@ -125,18 +123,18 @@ class Observers:
             targets=[events_targets.LambdaFunction(self.recorder.function)],
         )
 
-    def _tell_of_dead_letters(self, ledger: RunLedgerBase) -> None:
+    def _invoke_for_dead_letters(self, ledger: RunLedgerBase) -> None:
         self.recorder.function.add_event_source(
             event_sources.SqsEventSource(
                 ledger.dead_letter_queue,
                 batch_size=10,
                 report_batch_item_failures=True,
-                # The least there is: a pile of dead letters must not take the account's concurrency.
+                # The minimum, so that many dead letters do not use up the account's concurrency.
                 max_concurrency=2,
             )
         )
         queue = [ledger.dead_letter_queue.queue_arn]
-        # As the function's own role is closed to CDK's grants, what the event source would add stands here.
+        # The function's role takes no grants of CDK, so the event source's permissions are added here.
         takes = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
         self.recorder.allow(iam.PolicyStatement(actions=takes, resources=queue))
 
@@ -147,7 +145,7 @@ class _AsJson:
         self._values = values
 
     def produce(self) -> str:
-        """The JSON of what there is in the end; a reference in it stays one, and has nothing to escape."""
+        """Return the JSON of the services at the end of synth. References in it contain nothing to escape."""
         return json.dumps(self._values)
 
 
@@ -156,9 +154,9 @@ def _rows(ledger: RunLedgerBase, *actions: str) -> iam.PolicyStatement:
 
 
 def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatement]:
-    """To have a run started (again): by a schedule for once, with its job's own role; and to tell of it.
+    """Return the permissions to start a run by a one-shot schedule with its job's scheduler role, and to report it.
 
-    So neither function can start a task itself, nor pass a task's role.
+    With these, neither function can start a task itself or pass a task's role.
     """
     stack = cdk.Stack.of(scope)
     group = ledger.schedule_group_ref
@@ -182,21 +180,6 @@ def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatem
     ]
 
 
-def role_path(group: str) -> str:
-    """The IAM path of the roles that a group's schedules are fired with; at most 73 of its 512 characters."""
-    return f"/cronce/{group}/"
-
-
-def schedules_of(stack: cdk.Stack, group: str) -> str:
-    """The schedules of a group; a single one cannot be named (Scheduler User Guide, "Identity-based policies")."""
-    return stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{group}/*")
-
-
-def listing_schedules() -> iam.PolicyStatement:
-    """To list them; the action takes no resource (Service Authorization Reference), and is denied on a group's."""
-    return iam.PolicyStatement(actions=["scheduler:ListSchedules"], resources=["*"])
-
-
 def _reporting_lost_events(ledger: RunLedgerBase) -> iam.PolicyStatement:
-    """For Lambda, which puts an event there that it could not get done in three tries."""
+    """Return the permission for Lambda to send an event there that failed three times."""
     return iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[ledger.dead_letter_queue.queue_arn])

@@ -1,4 +1,4 @@
-"""Whether a clock is still the only one, in the templates as they will be deployed."""
+"""Checks in the templates as they are deployed that a clock is still the only one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cronce.vocabulary.durations import format_duration
 from cronce_cdk._checks import refusal
 
 RELEASE_WITHIN = timedelta(seconds=5)
-"""How long giving up the lease takes at most, a slow store included."""
+"""The longest time to release the lease, also with a slow store."""
 
 _SCALING_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 
@@ -33,11 +33,11 @@ _SERVICE_FACTS: Mapping[str, object] = {
     "AvailabilityZoneRebalancing": "DISABLED",
     "SchedulingStrategy": ("REPLICA", None),
 }
-"""What the template must say in the end, by the property's path."""
+"""Path of a property -> its value in the written template."""
 
 
 class Pinning:
-    """What a finished tree must not have undone; only in its templates an override of the L1 can be seen."""
+    """What must still hold at the end of synth. Overrides of the L1 show only in the template."""
 
     def __init__(self, clock: Construct, service: ecs.FargateService, container: ecs.ContainerDefinition) -> None:
         self._clock = clock
@@ -45,9 +45,9 @@ class Pinning:
         self._container = container
 
     def undone(self) -> list[str]:
-        """What undid the pinning; nothing, if all is well."""
+        """Return the errors: what undid the pinning."""
         service, task = self._service.node.default_child, self._container.task_definition.node.default_child
-        assert isinstance(service, ecs.CfnService)  # noqa: S101  # that is what an L2 is made of
+        assert isinstance(service, ecs.CfnService)  # noqa: S101  # an L2 creates one
         assert isinstance(task, ecs.CfnTaskDefinition)  # noqa: S101
         own = cdk.Stack.of(self._clock)
         service_id, task_id = (own.resolve(each.logical_id) for each in (service, task))
@@ -63,7 +63,9 @@ class Pinning:
                 problems += self._container_changed(task.node.path, task_made)
         for stack, resources in rendered:
             problems += [
-                self._refused(_path_of(stack, target), "scaling", "a scaling target", "none: there is one clock")
+                self._refused(
+                    _path_of(stack, target), "scaling", "a scaling target", "no scaling target: there is one clock"
+                )
                 for target, resource in resources.items()
                 if resource.get("Type") == _SCALING_TARGET and _scales(resource, service_id, service_name)
             ]
@@ -80,7 +82,7 @@ class Pinning:
         strategy = _at(resource, "Properties.CapacityProviderStrategy") or []
         names_found = [item.get("CapacityProvider") for item in strategy if _counts(item)]
         if names_found and all(name == "FARGATE_SPOT" for name in names_found):
-            yield self._refused(path, "CapacityProviderStrategy", names_found, "not Spot alone")
+            yield self._refused(path, "CapacityProviderStrategy", names_found, "FARGATE with a weight or base")
 
     def _container_changed(self, path: str, resource: Mapping[str, Any]) -> Iterator[str]:
         containers = _at(resource, "Properties.ContainerDefinitions") or []
@@ -95,7 +97,7 @@ class Pinning:
             yield self._refused(path, "StopTimeout", stop, f"more than {format_duration(RELEASE_WITHIN)}")
 
     def _refused(self, path: str, argument: str, value: object, allowed: str) -> str:
-        """One line of the failed synth: what, where, and whose clock it undoes."""
+        """Return one line of the failed synth, with the clock and the construct that changed it."""
         return str(refusal(self._clock, f"{argument} at {path}", value, allowed))
 
 
@@ -104,7 +106,7 @@ def _counts(item: Mapping[str, Any]) -> bool:
 
 
 def _at(resource: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  # JSON
-    """The value at `a.b.c`, None if there is none."""
+    """Return the value at `a.b.c`, or None."""
     value: Any = resource
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -112,13 +114,13 @@ def _at(resource: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  # JSON
 
 
 def _path_of(stack: cdk.Stack, logical_id: str) -> str:
-    """The construct that made the resource; an included template's has none."""
+    """Return the path of the construct with this logical ID, or the ID for a resource of an included template."""
     made = (each for each in stack.node.find_all() if isinstance(each, cdk.CfnElement))
     return next((each.node.path for each in made if stack.resolve(each.logical_id) == logical_id), logical_id)
 
 
 def _scales(target: Mapping[str, Any], service_id: str, service_name: object) -> bool:
-    """Whether its ResourceId, `service/CLUSTER/SERVICE`, is the service's: by reference, import or name."""
+    """Return whether its ResourceId, `service/CLUSTER/SERVICE`, is the service's, by reference, import or name."""
     resource_id = _at(target, "Properties.ResourceId")
     if isinstance(resource_id, str):
         return isinstance(service_name, str) and resource_id.endswith(f"/{service_name}")
@@ -127,7 +129,7 @@ def _scales(target: Mapping[str, Any], service_id: str, service_name: object) ->
 
 @jsii.implements(cdk.ISynthesisSession)
 class _Session:
-    """Where a stack is asked to write its template."""
+    """A folder for a stack's template."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -135,7 +137,7 @@ class _Session:
 
     @property
     def assembly(self) -> cx_api.CloudAssemblyBuilder:
-        """The builder."""
+        """The builder of the folder's assembly."""
         return self._assembly
 
     @property
@@ -145,14 +147,14 @@ class _Session:
 
     @property
     def validate_on_synth(self) -> bool:
-        """No: a validation asks."""
+        """False: this runs within a validation."""
         return False
 
 
 def _templates(scope: Construct) -> Iterator[tuple[cdk.Stack, Mapping[str, Any]]]:
-    """Each stack of the app with its template's resources, rendered aside, from the finished tree.
+    """Yield each stack of the app with the resources of its template, rendered from the finished tree.
 
-    `Stage.synth` would do it, but it would visit every aspect a second time.
+    `Stage.synth` would invoke every aspect a second time.
     """
     stage = cdk.Stage.of(scope)
     assert stage is not None  # noqa: S101  # every construct of a stack has one

@@ -1,4 +1,4 @@
-"""What a schedule starts, and what starting it takes: the same for all jobs of a task definition."""
+"""The target of a schedule, and the permissions to start it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Statement = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A task definition in its place.
+    """A task definition with its cluster, placement and network.
 
     Attributes:
-        task_definition_arn: Of its revision.
+        task_definition_arn: The ARN of its revision.
         without_revision: True if an imported ARN names no revision.
-        revisions: What RunTask is allowed on.
+        revisions: The resources of the permission for RunTask.
         task_role: The role of the task's own code.
-        roles: ARNs of the roles that RunTask passes.
+        roles: The ARNs of the roles that RunTask passes.
     """
 
     cluster_arn: str
@@ -57,7 +57,7 @@ def target_of(
     security_groups: Sequence[ec2.ISecurityGroup] | None,
     assign_public_ip: bool,
 ) -> Target:
-    """The target that the arguments say.
+    """Return the target of these arguments.
 
     Raises:
         ConstructConfigError: They can never work together.
@@ -90,7 +90,7 @@ def target_of(
 
 
 def start_statements(stack: cdk.Stack, target: Target, *, tagged: bool) -> list[Statement]:
-    """To start a task of this revision in this cluster, under exactly its two roles."""
+    """Return the permissions to start a task of this revision in this cluster with its two roles."""
     statements: list[Statement] = [
         {
             "Effect": "Allow",
@@ -119,20 +119,20 @@ def start_statements(stack: cdk.Stack, target: Target, *, tagged: bool) -> list[
 
 
 def _one_or_all(values: Sequence[str]) -> str | list[str]:
-    """As IAM writes a list; one that is not known yet stays a list."""
+    """Return a list as IAM writes it: one value stands alone, unless it is a list token."""
     return values[0] if len(values) == 1 and not values[0].startswith("#{Token[") else [*values]
 
 
 def container_of(scope: Construct, task_definition: ecs.ITaskDefinition, name: str | None) -> tuple[str, bool]:
-    """The container that does the work, and whether it is known to have no log.
+    """Return the name of the container that does the work, and whether it is known to have no log driver.
 
     Raises:
-        ConstructConfigError: There is no such container. EventBridge Scheduler would say so at
-            06:00, as "Unable to convert target input".
+        ConstructConfigError: There is no such container. EventBridge Scheduler would report this only at 06:00, as
+            "Unable to convert target input".
     """
     if not isinstance(task_definition, ecs.TaskDefinition):
         if not name:
-            allowed = "the container's name: an imported task definition has no list"
+            allowed = "the container's name, because an imported task definition does not list its containers"
             raise refusal(scope, "container_name", name, allowed)
         return name, False
     if name is None:
@@ -144,21 +144,19 @@ def container_of(scope: Construct, task_definition: ecs.ITaskDefinition, name: s
     if container is None:
         children = task_definition.node.children
         there = ", ".join(each.container_name for each in children if isinstance(each, ecs.ContainerDefinition))
-        raise refusal(
-            scope, "container_name", name, f"a container that was added before: {there or 'there is none yet'}"
-        )
+        raise refusal(scope, "container_name", name, f"a container that was added before: {there or 'none so far'}")
     return container.container_name, container.log_driver_config is None
 
 
 @jsii.implements(cdk.IStableListProducer)
 class _RolesAtSynth:
-    """The roles as they are in the end: the first ECS secret of a container makes the execution role."""
+    """The roles at the end of synth: the first ECS secret of a container creates the execution role."""
 
     def __init__(self, task_definition: ecs.TaskDefinition) -> None:
         self._task_definition = task_definition
 
     def produce(self) -> list[str]:
-        """The ARNs."""
+        """Return the ARNs of the roles."""
         execution_role = self._task_definition.execution_role
         return [self._task_definition.task_role.role_arn, *([execution_role.role_arn] if execution_role else [])]
 
@@ -171,9 +169,9 @@ def _roles(task_definition: ecs.ITaskDefinition, task_role: iam.IRole) -> list[s
 
 
 def _revisions(arn: str) -> list[str]:
-    """What RunTask is allowed on: a revision, or all of a family that was imported without one.
+    """Return the resources for RunTask: a revision, or all revisions of a family that was imported without one.
 
-    A resource without a revision is denied since October 2024.
+    ECS denies a resource without a revision since October 2024.
     """
     if is_token(arn):
         return [arn, f"{arn}:*"]
@@ -181,13 +179,16 @@ def _revisions(arn: str) -> list[str]:
 
 
 def _task_role(scope: Construct, task_definition: ecs.ITaskDefinition) -> iam.IRole:
-    """The role of the task's own code.
+    """Return the task role.
 
     Raises:
-        ConstructConfigError: The task definition was imported without its roles: EventBridge
-            Scheduler has to be allowed to pass exactly these.
+        ConstructConfigError: The task definition was imported without its roles. EventBridge Scheduler needs the
+            permission to pass exactly these.
     """
-    allowed = "one imported with task_role and execution_role (from_fargate_task_definition_attributes or its like)"
+    allowed = (
+        "a task definition that was imported with task_role and execution_role, as by"
+        " from_fargate_task_definition_attributes"
+    )
     try:
         role = task_definition.task_role
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""When a job is due: from what people write to what EventBridge Scheduler is told."""
+"""When a job is due: from the construct's arguments to the properties of a schedule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORTEST_RETRY = timedelta(minutes=1)
 _USUAL_RETRY = timedelta(hours=1)
 _MOST_RETRIES = 185
 
-# Judged from fixed days, so that a template does not depend on when it was made.
+# Ticks are computed from fixed dates, so that a template does not depend on the time of its synth.
 _REFERENCE = datetime(2024, 1, 1, tzinfo=UTC)
 _YEAR = 2026
 _HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
@@ -28,15 +28,15 @@ _HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """A schedule as EventBridge Scheduler takes it, and what is known of its ticks.
+    """A schedule as EventBridge Scheduler takes it, and facts about its ticks.
 
     Attributes:
         expression: `cron(...)`, `rate(...)`, `at(...)`, or a token.
         timezone: The IANA zone, or a token.
-        interval: The shortest time between two ticks; None if there are not two, or nobody knows.
-        longest: The longest one, likewise.
-        lost: What daylight saving takes away from a schedule that is due once a day or less; else empty.
-        schedule: The ticks; None where the expression is a token. A rate is taken to start on a fixed day.
+        interval: The shortest time between two ticks; None with fewer than two ticks or a token.
+        longest: The longest time between two ticks, likewise.
+        lost: The local time that daylight saving skips, of a schedule that is due at most once a day; else empty.
+        schedule: The ticks; None if the expression is a token. A rate starts at a fixed date.
     """
 
     expression: str
@@ -48,16 +48,16 @@ class Timing:
 
     @property
     def starts_when_made(self) -> bool:
-        """True for a rate, which counts from a moment of EventBridge's own unless it is given one."""
+        """True for a rate: without a start, EventBridge Scheduler counts from the schedule's creation."""
         return self.schedule is not None and self.schedule.kind is Kind.RATE
 
 
 def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
-    """The timing that `schedule` and `timezone` say together.
+    """Return the timing of `schedule` in `timezone`.
 
     Raises:
-        ConstructConfigError: There is no such schedule or zone, they contradict each other, or it
-            is due in every minute of an hour.
+        ConstructConfigError: The schedule or zone is invalid, they contradict each other, or the schedule has an hour
+            without a minute.
     """
     zone = _zone_name(scope, timezone)
     if isinstance(schedule, scheduler.ScheduleExpression):
@@ -65,7 +65,7 @@ def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
         own = schedule.time_zone.timezone_name if schedule.time_zone else None
         if own not in (None, "Etc/UTC"):
             if zone not in (None, own):
-                raise refusal(scope, "timezone", zone, f"{own}, which the schedule says already, or none here")
+                raise refusal(scope, "timezone", zone, f"{own}, which the schedule sets already, or None")
             zone = own
     else:
         text = schedule
@@ -83,16 +83,16 @@ def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
             scope,
             "schedule",
             text,
-            "an hour with a minute: this is due in each of its 60 minutes (minute='0' for once; */1 if you mean 60)",
+            "an hour with a minute: this is due in each of its 60 minutes (minute='0' for once, */1 for all 60)",
         )
     return timing
 
 
 def retry_policy(interval: timedelta | None, starting_deadline: timedelta | None) -> tuple[int, int]:
-    """How long (seconds) and how often EventBridge Scheduler tries to start the task of a tick.
+    """Return how long (in seconds) and how often EventBridge Scheduler retries to start the task of a tick.
 
-    Until the run may not start any more; where nothing says so, until the next tick, and at most
-    an hour. Its default, 185 times in 24 hours, starts a 06:00 job a day late.
+    It retries until the starting deadline; without one until the next tick, and at most an hour. Its default, 185
+    retries in 24 hours, starts a 06:00 job a day late.
     """
     longest = starting_deadline or min(interval or _USUAL_RETRY, _USUAL_RETRY)
     longest = min(max(longest, _SHORTEST_RETRY), _LONGEST_RETRY)

@@ -1,4 +1,4 @@
-"""The jobs of a clock of one's own: when each is due, and what it sends where."""
+"""The jobs of a `PinnedScheduler`: when each is due, and what it sends where."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.policy import CatchUp
 from cronce_cdk._checks import duration, having, is_token, refusal, texts, warn
-from cronce_cdk._memory import stack_of
+from cronce_cdk._jsii_cache import stack_of
 from cronce_cdk._timing import timing_of
 from cronce_cdk.errors import ConstructConfigError
-from cronce_cdk.run_ledger import RunLedgerBase
+from cronce_cdk.run_ledger_base import RunLedgerBase
 from cronce_cdk.scheduled_task import ScheduledTask
 
 _ANY_TARGET = {"command": ["true"]}
 _ANY_SCHEDULE = "rate(1 day)"
-"""Stand-ins for what is known only at deploy time."""
+"""Stand-ins for values that are known only at deployment."""
 
 
 class ClockTarget(Protocol):
-    """Where a clock sends the ticks of a job: one of the `...Target` classes here."""
+    """Where a clock sends the ticks of a job: one of the `...Target` classes of this module."""
 
     def checked(self, clock: Construct, ledger: RunLedgerBase) -> None:
-        """Refuse what can never work.
+        """Check the target.
 
         Raises:
-            ConstructConfigError: It cannot.
+            ConstructConfigError: It can never work.
         """
 
     def settings(self) -> Mapping[str, object]:
-        """What the clock is told."""
+        """Return the target as the clock's configuration has it."""
 
     def allow(self, role: iam.IRole) -> None:
-        """Let the clock's role do it, and nothing else."""
+        """Grant the clock's role what this target needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqsTarget:
-    """A message `{"job", "period", "scheduled_at"}` to a queue; on a FIFO queue one message a tick, for sure.
+    """A message `{"job", "period", "scheduled_at"}` to a queue. A FIFO queue gets exactly one message per tick.
 
     Attributes:
         queue: The queue.
@@ -69,7 +69,7 @@ class SqsTarget:
         return {"sqs": self.queue.queue_url}
 
     def allow(self, role: iam.IRole) -> None:
-        """To send, and to encrypt if the queue has a key of its own."""
+        """Grant sending, and encryption with the queue's key if it has one."""
         _allow(role, "sqs:SendMessage", self.queue.queue_arn)
         if self.queue.encryption_master_key:
             self.queue.encryption_master_key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
@@ -77,10 +77,10 @@ class SqsTarget:
 
 @dataclass(frozen=True, slots=True)
 class TaskTarget:
-    """The task of a job of the same ledger and stack, as its own schedule starts it.
+    """The task of a job with the same ledger, started as its own schedule starts it.
 
     Attributes:
-        task: The job. Say `enabled=False` there, unless its own schedule shall start it besides.
+        task: The job, with `enabled=False` unless its own schedule is to start it as well.
     """
 
     task: ScheduledTask
@@ -91,16 +91,16 @@ class TaskTarget:
             raise refusal(clock, "target", self.task, "TaskTarget with a ScheduledTask")
         path = self.task.node.path
         if stack_of(self.task) is not stack_of(clock):
-            allowed = "a task of the clock's own stack: as an export, its revision could never change again"
+            allowed = "a task in the clock's stack: as an export, its revision could never change again"
             raise refusal(clock, "target", path, allowed)
         if self.task.ledger.identity != ledger.identity:
-            raise refusal(clock, "target", path, "a task with the clock's own ledger")
+            raise refusal(clock, "target", path, "a task with the clock's ledger")
         if self.task.enabled:
             warn(
                 clock,
                 "task-has-its-own-schedule",
-                f"{path} is started by its own schedule as well as by this clock: each is a run of its own, unless they"
-                " fall on the same instant. Say enabled=False there.",
+                f"Its own schedule starts {path} as well as this clock. Each start is a separate run, unless both have"
+                " the same scheduled time. Set enabled=False there.",
             )
 
     def settings(self) -> Mapping[str, object]:
@@ -108,7 +108,7 @@ class TaskTarget:
         return {"task": self.task.job}
 
     def allow(self, role: iam.IRole) -> None:
-        """What `ScheduledTask.grant_run` gives."""
+        """Grant what `ScheduledTask.grant_run` grants."""
         self.task.grant_run(role)
 
 
@@ -131,7 +131,7 @@ class LambdaTarget:
         return {"lambda": self.function.function_arn}
 
     def allow(self, role: iam.IRole) -> None:
-        """To invoke this function."""
+        """Grant invoking the function."""
         _allow(role, "lambda:InvokeFunction", self.function.function_arn)
 
 
@@ -140,9 +140,9 @@ class EventTarget:
     """An event on a bus.
 
     Attributes:
-        source: Who says so, in up to 256 characters; `aws.` is AWS's own.
-        detail_type: What it is, in up to 128 characters.
-        bus: The bus; the account's default one if not given.
+        source: The event's source, at most 256 characters; not `aws.`, which AWS reserves.
+        detail_type: The event's detail type, at most 128 characters.
+        bus: The bus; by default the account's default bus.
     """
 
     source: str
@@ -150,7 +150,7 @@ class EventTarget:
     bus: events.IEventBus | None = None
 
     def checked(self, clock: Construct, _ledger: RunLedgerBase) -> None:
-        """See `ClockTarget.checked`; the rest is looked at by the clock's own reader."""
+        """See `ClockTarget.checked`. The reader of the configuration checks the rest."""
         if self.bus is not None:
             having(clock, "target bus", self.bus, "event_bus_arn", "an event bus")
 
@@ -160,7 +160,7 @@ class EventTarget:
         return {"event": {"bus": bus, "source": self.source, "detail_type": self.detail_type}}
 
     def allow(self, role: iam.IRole) -> None:
-        """To put events of this source on this bus."""
+        """Grant putting events of this source on this bus."""
         arn = (
             self.bus.event_bus_arn
             if self.bus
@@ -174,7 +174,7 @@ class CommandTarget:
     """A command in the clock's own container.
 
     Attributes:
-        command: Its words; `{period}` in them is replaced.
+        command: The words of the command; `{period}` in them is replaced.
     """
 
     command: Sequence[str]
@@ -189,22 +189,22 @@ class CommandTarget:
         return {"command": [*self.command]}
 
     def allow(self, role: iam.IRole) -> None:
-        """Nothing: what the command does is for its image's owner to grant."""
+        """Grant nothing: you grant what the command needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJob:
-    """What a clock does when.
+    """A job of a clock.
 
     Attributes:
         target: Where its ticks go.
-        every: How often, counted from 1970-01-01T00:00Z; or else
+        every: The interval, counted from 1970-01-01T00:00Z. Alternatively
         schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"` or a CDK `ScheduleExpression`.
-        timezone: The IANA zone or `aws_cdk.TimeZone` that the schedule is read in; UTC if not given.
+        timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
         starting_deadline: How late a tick may still be sent.
-        catch_up: Which ticks are sent afterwards that fell into a gap without a clock.
-        timeout: How long sending may take.
-        backoff_limit: How often it is tried again.
+        catch_up: Which ticks of a time without a clock are sent later.
+        timeout: The longest time to send a tick.
+        backoff_limit: How often sending is retried.
     """
 
     target: ClockTarget
@@ -219,12 +219,12 @@ class ClockJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The jobs as the clock reads them.
+    """The configuration of the clock.
 
     Attributes:
         settings: The value of `CRONCE_CLOCK`; may hold tokens.
-        targets: Where the ticks go.
-        gaps: The longest time between two ticks, by job; None if nobody knows.
+        targets: The targets of its jobs.
+        gaps: Job -> longest time between two ticks; None if it is not known.
     """
 
     settings: Mapping[str, Mapping[str, Mapping[str, object]]]
@@ -233,10 +233,10 @@ class Configuration:
 
 
 def configuration_of(clock: Construct, ledger: RunLedgerBase, jobs: object) -> Configuration:
-    """The configuration that the jobs make.
+    """Return the configuration of these jobs.
 
     Raises:
-        ConstructConfigError: One of them can never work; the argument names it.
+        ConstructConfigError: A job can never work. The argument names the job.
     """
     if not isinstance(jobs, Mapping):
         raise refusal(clock, "jobs", jobs, "a mapping of names to ClockJobs")
@@ -255,7 +255,7 @@ def configuration_of(clock: Construct, ledger: RunLedgerBase, jobs: object) -> C
 
 
 def _settings(clock: Construct, ledger: RunLedgerBase, job: ClockJob) -> tuple[dict[str, object], timedelta | None]:
-    """The job as the clock reads it, which checks most of it itself; and the longest time between two ticks."""
+    """Return the job as the clock's configuration has it, and the longest time between two ticks."""
     if not hasattr(job.target, "settings"):
         allowed = "one of SqsTarget, TaskTarget, LambdaTarget, EventTarget, CommandTarget"
         raise refusal(clock, "target", job.target, allowed)
@@ -280,7 +280,7 @@ def _settings(clock: Construct, ledger: RunLedgerBase, job: ClockJob) -> tuple[d
 
 
 def _known(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The settings with something that will do in place of what is known only at deploy time."""
+    """Return the settings with stand-ins for values that are known only at deployment."""
     known = dict(settings)
     if is_token(json.dumps(known["target"])):
         known["target"] = _ANY_TARGET
@@ -292,7 +292,7 @@ def _known(settings: Mapping[str, object]) -> Mapping[str, object]:
 
 @contextmanager
 def _within(outer: str) -> Iterator[None]:
-    """Say of which job an argument is."""
+    """Put the job before the argument's name in an error."""
     try:
         yield
     except ConstructConfigError as error:

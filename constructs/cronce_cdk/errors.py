@@ -1,4 +1,4 @@
-"""The one way a construct is refused."""
+"""The error that all constructs raise."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from cronce.vocabulary.errors import InputInvalidError
 
 
 class ConstructConfigError(InputInvalidError):
-    """A construct was asked for something that can never work.
+    """An argument of a construct can never work.
 
     Attributes:
-        path: The construct, as its path in the tree.
-        argument: The argument that is wrong.
-        value: What it was.
-        allowed: What would have been taken.
+        path: The construct's path in the tree.
+        argument: The name of the argument.
+        value: Its value.
+        allowed: The values that are allowed.
     """
 
     def __init__(self, path: str, argument: str, value: object, allowed: str) -> None:

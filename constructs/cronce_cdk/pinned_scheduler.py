@@ -1,4 +1,4 @@
-"""A clock of one's own, as an ECS service of which there is never more than one by design."""
+"""A clock as an ECS service with one task."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cronce.clock.config import SEPARATOR
-from cronce.vocabulary import environment as names
 from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, METRICS, POLICY, SCHEDULE_GROUP
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS, dimensions_of
+from cronce.vocabulary.policy import Policy
 from cronce_cdk._checks import (
     TOKEN,
     FinishedTree,
@@ -25,6 +26,7 @@ from cronce_cdk._checks import (
     is_text,
     is_token,
     job_name,
+    naming,
     refusal,
     text_map,
     texts,
@@ -33,60 +35,59 @@ from cronce_cdk._checks import (
 from cronce_cdk._metrics import count_of, silence_of
 from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
-from cronce_cdk._policy import policy_of
 from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
-from cronce_cdk.run_ledger import RunLedgerBase
+from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_DEFINITION = 60 * 1024
-"""Characters of command and variables, as JSON; a task definition has 64 KiB (ECS Developer Guide, quotas)."""
+"""Longest command and variables, as JSON: 64 KiB for a task definition (ECS Developer Guide, quotas), less the rest."""
 
 _LONGEST_STOP = timedelta(seconds=120)
-"""Of a container on Fargate (ECS API Reference, ContainerDefinition, stopTimeout)."""
+"""Longest stop timeout of a container on Fargate (ECS API Reference, ContainerDefinition)."""
 
 _TICK_SLACK = timedelta(minutes=5)
 
 
 class PinnedScheduler(Construct):
-    """A clock as an ECS service: one task, and a deployment stops it before it starts the next.
+    """A clock as an ECS service with one task. A deployment stops the old task before it starts the new one.
 
-    That is the best ECS can do and no guarantee: a task that is *stopping* overlaps the next one.
-    So the clock also holds a lease in the ledger and works only while it does: `cronce clock`, with
-    its jobs from here or from a file of its image, or any other clock under `cronce pin`.
+    ECS does not guarantee a single task: a task that is stopping can overlap the next one. The clock therefore also
+    holds a lease in the ledger and works only while it holds it. It is `cronce clock`, with its jobs from here or
+    from a file of its image, or any other clock under `cronce pin`.
 
-    Whatever changes the count later, a scaling target, an aspect or an override of the L1, fails
-    the synth with the construct's path. The watchdog of a ledger of the same stack looks at the count too.
+    A later change of the count by a scaling target, an aspect or an override of the L1 fails the synth with the
+    construct's path. The watchdog of a ledger in the same stack checks the count as well.
 
     Attributes:
-        job: The name that the lease has in the ledger.
+        job: The name of the clock's lease in the ledger.
         service: The ECS service.
-        task_definition: Its task definition.
+        task_definition: The service's task definition.
         container: The clock's container.
-        log_group: Where it writes; kept for a month.
+        log_group: The clock's log, kept for a month.
 
     Args:
         scope: The construct that owns the clock.
-        construct_id: Its name there.
-        ledger: Where the lease is, and a row for each tick that was sent.
-        cluster: Where the clock runs.
-        image: The clock's image; cronce is installed in it.
-        jobs: What `cronce clock` sends when, by name; its role may do exactly that. Or else
-        config_file: Where in the image the configuration of `cronce clock` is; what its targets need is
-            for you to grant to `task_definition.task_role`. Or else
-        command: Any other clock, such as `["celery", "beat"]`; `cronce pin --` is put before it.
-        job: The lease's name in the ledger; `construct_id` if not given.
+        construct_id: Its ID in that scope.
+        ledger: The ledger with the lease, and with a row per tick that was sent.
+        cluster: The cluster in which the clock runs.
+        image: The clock's image, with cronce installed.
+        jobs: The jobs of `cronce clock` by name; its role may do exactly what they send. Alternatively
+        config_file: The path in the image of the configuration of `cronce clock`. Grant the permissions that its
+            targets need to `task_definition.task_role`. Alternatively
+        command: The command of any other clock, such as `["celery", "beat"]`; it runs under `cronce pin --`.
+        job: The name of the lease in the ledger; by default `construct_id`.
         environment: Variables for the clock.
-        secrets: Secret variables for it.
-        cpu: CPU units, 1024 to the core.
+        secrets: Secret variables for the clock.
+        cpu: CPU units, 1024 per vCPU.
         memory_limit_mib: Memory in MiB.
         runtime_platform: Operating system and processor.
-        capacity_provider_strategies: Instead of Fargate on demand; not Spot alone, which may be taken away
-            with nothing in its place.
-        vpc_subnets: Where its network interface is; the VPC's private ones if not given.
-        security_groups: Of that interface; the service's own if not given.
-        assign_public_ip: True for a public address, in public subnets if no others are given.
+        capacity_provider_strategies: Capacity providers instead of Fargate on demand. Spot alone is refused, because
+            a Spot task can be taken away without a replacement.
+        vpc_subnets: The subnets of its network interface; by default the VPC's private ones.
+        security_groups: The security groups of that interface; by default one for this service.
+        assign_public_ip: True for a public address; the default subnets are then the public ones.
         enable_execute_command: True to allow `aws ecs execute-command` into the clock.
-        stop_timeout: How long it may take to stop; more than giving up the lease takes.
-        lease: How long the lease outlives a clock that died.
+        stop_timeout: How long the clock may take to stop; longer than releasing the lease takes.
+        lease: How long the lease lasts after the clock dies.
 
     Raises:
         ConstructConfigError: An argument can never work.
@@ -125,7 +126,7 @@ class PinnedScheduler(Construct):
             raise refusal(self, "image", image, "an ecs.ContainerImage")
         self._ledger = ledger
         self.job = _clock_name(self, construct_id if job is None else job)
-        policy = policy_of(self, {"lease": lease})
+        policy = _policy(self, lease)
         stop = _checked_stop(self, stop_timeout)
         if capacity_provider_strategies is not None:
             _checked_pinned_strategies(self, capacity_provider_strategies)
@@ -140,18 +141,18 @@ class PinnedScheduler(Construct):
         seen = ledger.seen_from(self)
         variables = {
             **own_variables,
-            names.LEDGER: seen.table_url,
-            names.JOB: self.job,
-            names.POLICY: policy.to_json(),
-            names.METRICS: "emf",
+            LEDGER: seen.table_url,
+            JOB: self.job,
+            POLICY: policy.to_json(),
+            METRICS: "emf",
         }
         if command is None:
-            variables[names.SCHEDULE_GROUP] = seen.schedule_group_ref
+            variables[SCHEDULE_GROUP] = seen.schedule_group_ref
         settings = json.dumps(self._jobs.settings) if self._jobs else ""
-        _checked_size(self, words, {**variables, names.CLOCK: settings})
+        _checked_size(self, words, {**variables, CLOCK: settings})
         if self._jobs:
             known = not is_token(settings)
-            variables[names.CLOCK] = settings if known else cdk.Stack.of(self).to_json_string(self._jobs.settings)
+            variables[CLOCK] = settings if known else cdk.Stack.of(self).to_json_string(self._jobs.settings)
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
@@ -202,15 +203,15 @@ class PinnedScheduler(Construct):
             warn(
                 self,
                 "pinned-service-not-watched",
-                "Its ledger is of another stack, whose watchdog does not look at the count of this service, and whose"
-                " recorder does not free its lease: after a crash the next clock waits until the lease is over.",
+                "The ledger is in another stack. Its watchdog does not check the count of this service, and its"
+                " recorder does not free the lease: after a crash the next clock waits until the lease expires.",
             )
         self.node.add_validation(FinishedTree(Pinning(self, self.service, self.container).undone))
 
     def metric(
         self, metric_name: str, *, job: str | None = None, statistic: str = "Sum", period: cdk.Duration | None = None
     ) -> cloudwatch.Metric:
-        """A metric of `cronce clock`: of one job's ticks, or of all."""
+        """Return a metric of `cronce clock`, of one job's ticks or of all."""
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=metric_name,
@@ -220,43 +221,43 @@ class PinnedScheduler(Construct):
         )
 
     def metric_dispatched(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Ticks that were sent; of one job, or of all."""
+        """Count ticks that were sent, of one job or of all."""
         return count_of(METRIC_OF_EVENT["tick_dispatched"], self._dimensions(job), period=period)
 
     def metric_failed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Ticks that could not be sent, however often it was tried; of one job, or of all."""
+        """Count ticks that could not be sent in all tries, of one job or of all."""
         return count_of(METRIC_OF_EVENT["tick_failed"], self._dimensions(job), period=period)
 
     def metric_missed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Ticks that fell into a gap without a clock and were not caught up; of one job, or of all."""
+        """Count ticks that no clock sent or caught up, of one job or of all."""
         return count_of(METRIC_OF_EVENT["tick_missed"], self._dimensions(job), period=period)
 
     def metric_lateness(
         self, *, job: str | None = None, statistic: str = "p99", period: cdk.Duration | None = None
     ) -> cloudwatch.Metric:
-        """Seconds from a tick's time until it was sent; of one job, or of all."""
+        """Return the seconds from a tick's time until it was sent, of one job or of all."""
         return self.metric(TICK_LATENESS, job=job, statistic=statistic, period=period)
 
     def metric_leading(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """One a minute while a clock holds the lease."""
+        """Count one per minute while a clock holds the lease."""
         return count_of(METRIC_OF_EVENT["leads"], dimensions_of(self._ledger.ledger_name, job=self.job), period=period)
 
     def alarm_no_tick(
         self, construct_id: str = "NoTick", *, job: str | None = None, within: timedelta | cdk.Duration | None = None
     ) -> cloudwatch.Alarm:
-        """An alarm on the silence of the clock, or of one job.
+        """Create an alarm for when no tick was sent, of the clock or of one job.
 
         Args:
-            construct_id: The alarm's name.
-            job: One of `jobs`; if not given, any tick will do.
-            within: How long no tick may be sent; if not given, the longest gap between two ticks of the job (of the
-                busiest one) and 5 minutes.
+            construct_id: The alarm's ID.
+            job: One of `jobs`; by default a tick of any job counts.
+            within: The longest time without a tick; by default 5 minutes more than the longest gap between two ticks
+                of the job (of the most frequent one).
 
         Raises:
-            ConstructConfigError: There are no ticks to wait for, or they are too rare for CloudWatch.
+            ConstructConfigError: The clock reports no ticks, or they are too rare for CloudWatch.
         """
         if self._foreign:
-            allowed = "jobs or config_file: another clock reports no ticks; alarm_no_leader is for any clock"
+            allowed = "jobs or config_file: other clocks report no ticks; use alarm_no_leader"
             raise refusal(self, "command", self._foreign, allowed)
         gaps = self._jobs.gaps if self._jobs else {}
         if job is not None and self._jobs and job not in gaps:
@@ -267,16 +268,16 @@ class PinnedScheduler(Construct):
         elif known:
             longest = min(known) + _TICK_SLACK
         else:
-            raise refusal(self, "within", None, "how long no tick may be sent: the jobs are not known here")
+            raise refusal(self, "within", None, "the longest time without a tick: the jobs are not known here")
         return silence_of(self, construct_id, self.metric_dispatched(job=job), longest, "No tick was sent")
 
     def alarm_no_leader(
         self, construct_id: str = "NoLeader", *, within: timedelta | cdk.Duration = timedelta(minutes=5)
     ) -> cloudwatch.Alarm:
-        """An alarm on the time without any clock that holds the lease.
+        """Create an alarm for when no clock held the lease.
 
         Raises:
-            ConstructConfigError: `within` is no time that CloudWatch can look back.
+            ConstructConfigError: CloudWatch cannot evaluate a time of this length.
         """
         longest = duration(self, "within", within)
         return silence_of(self, construct_id, self.metric_leading(), longest, "No clock holds the lease")
@@ -290,9 +291,7 @@ class PinnedScheduler(Construct):
 def _clock_name(scope: Construct, job: str) -> str:
     name = job_name(scope, job)
     if is_text(name) and (SEPARATOR in name or name == "cronce"):
-        raise refusal(
-            scope, "job", name, "a name without a colon, which parts a clock's name from its jobs', nor cronce"
-        )
+        raise refusal(scope, "job", name, "a name other than cronce and without a colon, which separates clock and job")
     return name
 
 
@@ -305,25 +304,34 @@ def _one_of(scope: Construct, given: Mapping[str, object]) -> None:
 def _words(scope: Construct, config_file: object, foreign: Sequence[str] | None) -> list[str]:
     if config_file is not None:
         if not isinstance(config_file, str) or not config_file:
-            raise refusal(scope, "config_file", config_file, "where the configuration is in the image")
+            raise refusal(scope, "config_file", config_file, "the configuration's path in the image")
         return ["cronce", "clock", "--config", config_file]
     if foreign is None:
         return ["cronce", "clock"]
     if foreign[0].rpartition("/")[2] == "cronce":
-        raise refusal(scope, "command", foreign, "the other clock's own command; cronce pin -- is put before it")
+        raise refusal(scope, "command", foreign, "the other clock's own command: it runs under cronce pin -- already")
     return ["cronce", "pin", "--", *foreign]
 
 
 def _checked_size(scope: Construct, words: Sequence[str], variables: Mapping[str, str]) -> None:
     known = len(TOKEN.sub("", json.dumps([words, variables])))
     if known > MAX_DEFINITION:
-        raise refusal(scope, "jobs", f"{known} characters", f"{MAX_DEFINITION} with command and variables")
+        raise refusal(
+            scope, "jobs", f"{known} characters", f"at most {MAX_DEFINITION} characters, with command and variables"
+        )
+
+
+def _policy(scope: Construct, lease: object) -> Policy:
+    if lease is None:
+        return Policy()
+    with naming(scope, "lease"):
+        return Policy(lease=duration(scope, "lease", lease))
 
 
 def _checked_stop(scope: Construct, stop_timeout: object) -> int:
     stop = duration(scope, "stop_timeout", stop_timeout)
     if not RELEASE_WITHIN < stop <= _LONGEST_STOP or stop % timedelta(seconds=1):
-        allowed = f"whole seconds, over {format_duration(RELEASE_WITHIN)} (to give up the lease), at most 2m"
+        allowed = f"whole seconds, more than {format_duration(RELEASE_WITHIN)} (to release the lease), at most 2m"
         raise refusal(scope, "stop_timeout", format_duration(stop), allowed)
     return int(stop.total_seconds())
 
@@ -339,5 +347,5 @@ def _checked_pinned_strategies(scope: Construct, strategies: Sequence[ecs.Capaci
             scope,
             "capacity_provider_strategies",
             names_of(strategies),
-            "not Spot alone: its task may be taken away with nothing in its place",
+            "FARGATE with a weight or base: a Spot task can be taken away without a replacement",
         )

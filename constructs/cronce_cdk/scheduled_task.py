@@ -1,4 +1,4 @@
-"""A job: EventBridge Scheduler starts its ECS task, and the ledger lets one of them work."""
+"""A job: EventBridge Scheduler starts its ECS task, and the ledger admits one task per period."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from cronce.vocabulary import environment as names
 from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.environment import EXECUTION_ID, JOB, LEDGER, METRICS, POLICY, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, dimensions_of
 from cronce.vocabulary.names import schedule_name_stem
-from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 from cronce_cdk._checks import (
     TOKEN,
+    checked_policy,
     duration,
     is_token,
     job_name,
@@ -31,79 +32,70 @@ from cronce_cdk._checks import (
     texts,
     warn,
 )
-from cronce_cdk._memory import path_of, remembered, stack_of
-from cronce_cdk._observers import listing_schedules, role_path, schedules_of
+from cronce_cdk._jsii_cache import cached, path_of, stack_of
+from cronce_cdk._permissions import listing_schedules, role_path, schedules_of
 from cronce_cdk._placement import Placement
-from cronce_cdk._policy import policy_of
 from cronce_cdk._target import Target, container_of, start_statements, target_of
 from cronce_cdk._timing import Timing, retry_policy, timing_of
-from cronce_cdk.run_ledger import RunLedgerBase
+from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_OVERRIDES = 8192 - 512
-"""Characters of a task's overrides, JSON included: 8192 (ECS API Reference, RunTask), less what a rerun adds."""
+"""Longest overrides of a task, as JSON: 8192 characters (ECS API Reference, RunTask), less what a rerun adds."""
 
 _FROM_SCHEDULER = {
-    names.SCHEDULED_TIME: "<aws.scheduler.scheduled-time>",
-    names.EXECUTION_ID: "<aws.scheduler.execution-id>",
+    SCHEDULED_TIME: "<aws.scheduler.scheduled-time>",
+    EXECUTION_ID: "<aws.scheduler.execution-id>",
 }
-"""What EventBridge Scheduler fills in (User Guide, "Adding context attributes")."""
+"""Variables that EventBridge Scheduler fills in (User Guide, "Adding context attributes")."""
 
 _SHELLS = ("sh", "bash", "ash", "dash", "/bin/sh", "/bin/bash", "/bin/ash", "/bin/dash")
 
 
 class ScheduledTask(Construct):
-    """A job that is due by a schedule and runs once a period, as a task on ECS.
+    """A job that a schedule starts as a task on ECS, once per period.
 
-    EventBridge Scheduler calls RunTask itself; nothing of ours is in the way. The task learns its
-    ledger, job, policy and scheduled time from its environment: run it under `cronce exec --`, or
-    call `cronce.run_once` in it.
+    EventBridge Scheduler calls RunTask directly. The task reads its ledger, job, policy and scheduled time from its
+    environment: run its command under `cronce exec --`, or call `cronce.run_once` in it.
 
     Attributes:
         job: The job's name in the ledger.
-        ledger: The ledger that its tasks ask.
+        ledger: The ledger that admits its tasks.
         enabled: Whether its schedule fires.
         policy: How the job treats overlaps, lateness, failures and crashes.
         schedule: The EventBridge schedule.
-        schedule_name: Its name.
-        role: What EventBridge Scheduler starts the task with.
+        schedule_name: The schedule's name.
+        role: The role with which EventBridge Scheduler starts the task.
 
     Args:
         scope: The construct that owns the job.
-        construct_id: Its name there.
-        ledger: The ledger that its tasks ask.
+        construct_id: Its ID in that scope.
+        ledger: The ledger that admits its tasks.
         schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"`, `"at(2026-11-29T06:00:00)"` or a
             CDK `ScheduleExpression`. An hour needs a minute: CDK's `cron(hour="8")` is due 60 times.
-        cluster: Where the task runs.
-        task_definition: What runs. An imported one has to bring its roles; a task role that is imported as
-            immutable has to have what `RunLedger.grant_claim` gives.
-        job: The job's name in the ledger; `construct_id` if not given. No two jobs of a ledger share one.
-        timezone: The IANA zone or `aws_cdk.TimeZone` that the schedule is read in; UTC if not given.
-        container_name: The container that does the work; the task definition's default if not given.
-        command: What it runs instead of its image's command.
-        environment: Variables for it, besides those of the task definition.
-        start: Before this there are no ticks, and a rate counts from here; aware.
-        end: After this there are no ticks; aware.
-        enabled: False for a schedule that does not fire. Nothing counts as missed meanwhile.
+        cluster: The cluster in which the task runs.
+        task_definition: The task definition. An imported one needs its roles; a task role that is imported as
+            immutable needs the permissions of `RunLedger.grant_claim`.
+        job: The job's name in the ledger, unique there; by default `construct_id`.
+        timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
+        container_name: The container that does the work; by default the task definition's default container.
+        command: The container's command, instead of its image's.
+        environment: Variables for the container, in addition to those of the task definition.
+        start: No tick is earlier than this, and a rate counts from here; an aware datetime.
+        end: No tick is later than this; an aware datetime.
+        enabled: False for a schedule that does not fire. Its ticks do not count as missed.
         flexible_window: How much later than its tick a task may be started, to spread load.
         description: The schedule's description.
-        launch_type: FARGATE, EC2 or EXTERNAL, if the task definition is for several.
-        capacity_provider_strategies: Instead of a launch type, such as FARGATE_SPOT.
-        platform_version: Of Fargate.
-        vpc_subnets: Where the task's network interface is; the VPC's private ones if not given.
-        security_groups: Of that interface; if not given, one that all jobs of the stack share.
-        assign_public_ip: True for a public address, in public subnets if no others are given.
-        propagate_tags: True if the task gets its task definition's tags.
+        launch_type: FARGATE, EC2 or EXTERNAL, for a task definition that is compatible with several.
+        capacity_provider_strategies: Capacity providers, such as FARGATE_SPOT, instead of a launch type.
+        platform_version: The Fargate platform version.
+        vpc_subnets: The subnets of the task's network interface; by default the VPC's private ones.
+        security_groups: The security groups of that interface; by default one that all jobs of the stack share.
+        assign_public_ip: True for a public address; the default subnets are then the public ones.
+        propagate_tags: True to give the task its task definition's tags.
         tags: Further tags of the task.
         enable_execute_command: True to allow `aws ecs execute-command` into the task.
-        metrics: False if its log lines shall not be CloudWatch metrics, which cost by the job.
-        concurrency_policy: What happens when a run is due while another one still runs.
-        starting_deadline: How late a run may start for the first time.
-        active_deadline: How long an attempt may take.
-        backoff_limit: How many failed attempts are retried.
-        suspend: True if runs are skipped (and recorded as skipped).
-        catch_up: Which ticks that nobody delivered are run afterwards.
-        on_lost: What happens after a crash.
-        lease: How long a claim outlives a process that died.
+        metrics: False to keep its log lines from becoming CloudWatch metrics, which cost money per job.
+        policy: How the job treats overlaps, lateness, failures and crashes; several jobs can share one.
 
     Raises:
         ConstructConfigError: An argument can never work.
@@ -138,14 +130,7 @@ class ScheduledTask(Construct):
         tags: Mapping[str, str] | None = None,
         enable_execute_command: bool = False,
         metrics: bool = True,
-        concurrency_policy: ConcurrencyPolicy | None = None,
-        starting_deadline: timedelta | cdk.Duration | None = None,
-        active_deadline: timedelta | cdk.Duration | None = None,
-        backoff_limit: int | None = None,
-        suspend: bool | None = None,
-        catch_up: CatchUp | None = None,
-        on_lost: OnLost | None = None,
-        lease: timedelta | cdk.Duration | None = None,
+        policy: Policy | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         path = f"{path_of(scope)}/{construct_id}"
@@ -153,24 +138,12 @@ class ScheduledTask(Construct):
             raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
         self.ledger, self.enabled, self._start = ledger, enabled, start
         self.job = job_name(self, construct_id if job is None else job)
-        self.policy = policy_of(
-            self,
-            {
-                "concurrency_policy": concurrency_policy,
-                "starting_deadline": starting_deadline,
-                "active_deadline": active_deadline,
-                "backoff_limit": backoff_limit,
-                "suspend": suspend,
-                "catch_up": catch_up,
-                "on_lost": on_lost,
-                "lease": lease,
-            },
-        )
+        self.policy = checked_policy(self, policy)
         timing = timing_of(self, schedule, timezone)
         stack = stack_of(scope)
         groups, strategies = security_groups or (), capacity_provider_strategies
         places = (cluster, task_definition, launch_type, vpc_subnets, len(groups), *groups)
-        target = remembered(
+        target = cached(
             stack,
             (*places, assign_public_ip, strategies is None, *(strategies or ())),
             lambda: target_of(
@@ -185,33 +158,33 @@ class ScheduledTask(Construct):
             ),
         )
         if platform_version is not None and not target.placement.on_fargate:
-            raise refusal(self, "platform_version", platform_version, "none: only Fargate has one")
-        container, silent = remembered(
+            raise refusal(self, "platform_version", platform_version, "no platform version: only Fargate has one")
+        container, silent = cached(
             stack,
             (task_definition, "container", container_name or ""),
             lambda: container_of(self, task_definition, container_name),
         )
         ledger.admit(self, path, self.job)
-        seen = remembered(stack, (ledger, "seen"), lambda: ledger.seen_from(self))
+        seen = cached(stack, (ledger, "seen"), lambda: ledger.seen_from(self))
         variables = {
             **text_map(self, "environment", environment, reserved="CRONCE_"),
-            names.LEDGER: seen.table_url,
-            names.JOB: self.job,
-            names.POLICY: self.policy.to_json(),
-            names.TRIGGER: Trigger.SCHEDULE.value,
+            LEDGER: seen.table_url,
+            JOB: self.job,
+            POLICY: self.policy.to_json(),
+            TRIGGER: Trigger.SCHEDULE.value,
             **_FROM_SCHEDULER,
-            **({names.METRICS: "emf"} if metrics else {}),
+            **({METRICS: "emf"} if metrics else {}),
         }
         words = texts(self, "command", command)
         own_tags = text_map(self, "tags", tags)
         self._stack, self._target, self._tagged = stack, target, propagate_tags or bool(own_tags)
         self._group = seen.schedule_group_ref
-        policy = remembered(
+        start_policy = cached(
             stack,
             (seen, cluster, task_definition, self._tagged, "start"),
             lambda: _start_policy(stack, seen, cluster, task_definition, tagged=self._tagged, target=target),
         )
-        self.role = _scheduler_role(self, stack, seen, policy)
+        self.role = _scheduler_role(self, stack, seen, start_policy)
         self.schedule_name = _schedule_name(stack, path, self.job)
         seconds, retries = retry_policy(timing.interval, self.policy.starting_deadline)
         self.schedule = scheduler.CfnSchedule(
@@ -252,14 +225,14 @@ class ScheduledTask(Construct):
 
     @property
     def connections(self) -> ec2.Connections | None:
-        """The task's network; None if it uses its host's."""
+        """The connections of the task's network interface; None if it uses its host's."""
         network = self._target.network
         return ec2.Connections(security_groups=[*network.security_groups]) if network else None
 
     def grant_run(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let `grantee` find the schedule and start its task as the schedule does: for reruns and backfills.
+        """Allow `grantee` to find the schedule and to start its task as the schedule does, for reruns and backfills.
 
-        Who asks the ledger besides needs `RunLedger.grant_read`.
+        Reading the ledger needs `RunLedger.grant_read` as well.
         """
         group = schedules_of(self._stack, self._group)
         reads = iam.Grant.add_to_principal(grantee=grantee, actions=["scheduler:GetSchedule"], resource_arns=[group])
@@ -277,7 +250,7 @@ class ScheduledTask(Construct):
         label: str | None = None,
         color: str | None = None,
     ) -> cloudwatch.Metric:
-        """A metric of this job's runs, such as `RunDuration`. Its tasks have to log to CloudWatch."""
+        """Return a metric of this job's runs, such as `RunDuration`. Its tasks must log to CloudWatch."""
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=metric_name,
@@ -289,27 +262,27 @@ class ScheduledTask(Construct):
         )
 
     def metric_succeeded(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Runs that succeeded."""
+        """Count runs that succeeded."""
         return self._count("succeeded", period)
 
     def metric_failed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Attempts that failed."""
+        """Count attempts that failed."""
         return self._count("failed", period)
 
     def metric_refused(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Tasks that left at once, because the run was not theirs to do."""
+        """Count tasks that exited at once because the ledger refused them."""
         return self._count("refused", period)
 
     def metric_missed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Ticks that nobody delivered, as the ledger's watchdog found."""
+        """Count ticks that were not delivered, as the ledger's watchdog finds them."""
         return self._count("missed", period)
 
     def metric_lost(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Runs whose owner was gone when their lease ran out."""
+        """Count runs whose lease expired without a word from their owner."""
         return self._count("run_lost", period)
 
     def metric_launch_failed(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
-        """Ticks whose task could not be started, or stopped before it asked the ledger."""
+        """Count ticks whose task could not be started or stopped before it claimed."""
         return self._count("launch_failed", period)
 
     def _count(self, event: str, period: cdk.Duration | None) -> cloudwatch.Metric:
@@ -320,60 +293,60 @@ class ScheduledTask(Construct):
             warn(
                 self,
                 "lost-to-daylight-saving",
-                f"{timing.expression} in {timing.timezone}: {timing.lost}. That day has no run; a time outside of the"
-                " change, or UTC, has one every day.",
+                f"{timing.expression} in {timing.timezone}: {timing.lost}. That day has no run. A time outside the"
+                " change, or UTC, has a run every day.",
             )
         if self.enabled and timing.starts_when_made and self._start is None:
             warn(
                 self,
                 "rate-without-start",
-                f"EventBridge counts {timing.expression} from a moment that it tells nobody, so nobody sees when a tick"
-                " is missing: it is not reported as missed, nor caught up. Say start=, or write a cron expression.",
+                f"EventBridge Scheduler counts {timing.expression} from a moment that it does not report. Missed ticks"
+                " are therefore neither reported nor caught up. Set start=, or use a cron expression.",
             )
         if timing.schedule and timing.schedule.next(datetime.now(UTC)) is None:
-            warn(self, "schedule-is-over", f"{timing.expression} is not due any more: all its ticks are past.")
+            warn(self, "schedule-is-over", f"All ticks of {timing.expression} are in the past.")
         deadline = self.policy.starting_deadline
         if deadline and deadline > timedelta(hours=24):
             warn(
                 self,
                 "starting-deadline-beyond-retries",
-                f"A run may start up to {format_duration(deadline)} late, but EventBridge Scheduler tries for 24 hours"
-                " at most; after that only catch_up starts it.",
+                f"A run may start up to {format_duration(deadline)} late, but EventBridge Scheduler retries for at most"
+                " 24 hours. Later, only catch_up starts it.",
             )
         if command and command[0] in _SHELLS and "-c" in command[1:-1] and not command[-1].lstrip().startswith("exec "):
             warn(
                 self,
                 "shell-ignores-sigterm",
-                "A shell as the container's first process does not pass SIGTERM on, so the run cannot be stopped in"
-                " order. Run it under `cronce exec --`, or begin its last command with `exec`.",
+                "A shell that is the container's first process does not forward SIGTERM, so the run cannot be stopped"
+                " cleanly. Run it under `cronce exec --`, or begin its last command with `exec`.",
             )
         if silent:
             warn(
                 self,
                 "container-without-logs",
-                f"The container {container} has no log driver: why a run was refused or failed is seen by nobody,"
-                " and metric_* stay empty.",
+                f"The container {container} has no log driver. The reason of a refusal or failure is lost, and metric_*"
+                " have no data.",
             )
         if self._target.without_revision:
             warn(
                 self,
                 "task-definition-without-revision",
-                f"{self._target.task_definition_arn} names no revision: each run takes the latest, whatever it is.",
+                f"{self._target.task_definition_arn} has no revision: each run uses the latest one.",
             )
         network = self._target.network
         if network and network.unreachable:
             warn(
                 self,
                 "public-subnet-without-public-ip",
-                "The task's subnets are public and it gets no public address: it cannot pull its image or reach the"
-                " ledger except through endpoints. Say assign_public_ip=True, or choose other subnets.",
+                "The task's subnets are public, but it has no public address. Without VPC endpoints it cannot pull its"
+                " image or reach the ledger. Set assign_public_ip=True, or choose other subnets.",
             )
 
 
 def _scheduler_role(scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBase, policy: str) -> iam.CfnRole:
-    """One role a job, which EventBridge Scheduler takes only for schedules of the ledger's group.
+    """Create the job's role, which EventBridge Scheduler can assume only for schedules of the ledger's group.
 
-    As an L1: nobody adds to it, and an L2 takes three times as long to synthesize.
+    An L1, because an L2 takes three times as long to synthesize and nothing is added to the role later.
     """
 
     def trust() -> dict[str, object]:
@@ -392,7 +365,7 @@ def _scheduler_role(scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBas
         scope,
         "Role",
         path=role_path(ledger.schedule_group_ref),
-        assume_role_policy_document=remembered(stack, (ledger, "trust"), trust),
+        assume_role_policy_document=cached(stack, (ledger, "trust"), trust),
         managed_policy_arns=[policy],
     )
 
@@ -406,21 +379,23 @@ def _start_policy(
     target: Target,
     tagged: bool,
 ) -> str:
-    """The policy of all jobs that start this task here: a new image changes one resource, however many jobs there are.
+    """Create the policy of all jobs with this task definition, cluster and ledger, and return its reference.
 
-    As a policy of each role it would stand in the template once a job, which has a limit of 1 MB.
+    One policy per role would be one copy per job in the template, whose limit is 1 MB.
     """
     places = (ledger.node.addr, cluster.node.addr, task_definition.node.addr, str(tagged))
-    digest = hashlib.sha256("".join(places).encode()).hexdigest()
+    construct_id = f"CronceStart{hashlib.sha256(''.join(places).encode()).hexdigest()[:8]}"
+    if isinstance(existing := stack.node.try_find_child(construct_id), iam.CfnManagedPolicy):
+        return existing.ref
     statements = start_statements(stack, target, tagged=tagged)
     reports = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": ledger.dead_letter_queue_arn}
     document = {"Version": "2012-10-17", "Statement": [*statements, reports]}
     policy = iam.CfnManagedPolicy(
         stack,
-        f"CronceStart{digest[:8]}",
+        construct_id,
         policy_document=document,
         path=role_path(ledger.schedule_group_ref),
-        description="What EventBridge Scheduler starts the tasks of scheduled jobs with",
+        description="Allows EventBridge Scheduler to start the tasks of scheduled jobs",
     )
     return policy.ref
 
@@ -428,7 +403,7 @@ def _start_policy(
 def _task_override(
     scope: Construct, container: str, command: Sequence[str] | None, variables: Mapping[str, str]
 ) -> str:
-    """The schedule's Input: the JSON of a TaskOverride.
+    """Return the schedule's Input, the JSON of a TaskOverride.
 
     Raises:
         ConstructConfigError: It is too long for RunTask.
@@ -442,19 +417,24 @@ def _task_override(
     text = json.dumps({"containerOverrides": [override]})
     known = len(TOKEN.sub("", text))
     if known > MAX_OVERRIDES:
-        raise refusal(scope, "environment", f"{known} characters", f"{MAX_OVERRIDES} with the command and CRONCE_*")
-    if any(is_token(value) for name, value in variables.items() if name != names.LEDGER) or is_token(str(command)):
+        raise refusal(
+            scope,
+            "environment",
+            f"{known} characters",
+            f"at most {MAX_OVERRIDES} characters, with the command and CRONCE_*",
+        )
+    if any(is_token(value) for name, value in variables.items() if name != LEDGER) or is_token(str(command)):
         return stack_of(scope).to_json_string({"containerOverrides": [override]})
     return text
 
 
 def _schedule_name(stack: cdk.Stack, path: str, job: str) -> str:
-    """The job's name for people, and a hash of where it stands in which stack for the rest.
+    """Return the schedule's name: the job's name, for people, and a hash of its stack and path.
 
-    Stable while neither moves; a moved job is a new schedule beside the old one, so that
-    CloudFormation can make the one before it deletes the other.
+    The name is stable while the job does not move. A job that moves gets a new schedule, so that CloudFormation can
+    create it before it deletes the old one.
     """
-    stack_name = remembered(stack, ("name",), lambda: stack.stack_name)
+    stack_name = cached(stack, ("name",), lambda: stack.stack_name)
     known = "" if is_token(stack_name) else stack_name
     digest = hashlib.sha256(f"{known}\0{path}".encode()).hexdigest()[:12]
     return f"{'job' if is_token(job) else schedule_name_stem(job)}-{digest}"
@@ -480,7 +460,7 @@ def _flexible(scope: ScheduledTask, window: object, policy: Policy) -> scheduler
             scope,
             "flexible_window",
             format_duration(length),
-            f"less than the starting_deadline of {format_duration(deadline)}, or runs start too late by design",
+            f"less than the starting_deadline of {format_duration(deadline)}; otherwise runs start too late by design",
         )
     return scheduler.CfnSchedule.FlexibleTimeWindowProperty(
         mode="FLEXIBLE", maximum_window_in_minutes=length // timedelta(minutes=1)
@@ -497,7 +477,7 @@ def _rendered(placement: Placement) -> list[scheduler.CfnSchedule.CapacityProvid
 
 
 def _version(version: ecs.FargatePlatformVersion | None) -> str | None:
-    """The API's spelling, `1.4.0` for VERSION1_4."""
+    """Return the API's spelling, `1.4.0` for VERSION1_4."""
     if version is None or version is ecs.FargatePlatformVersion.LATEST:
         return version and "LATEST"
     return f"{version.name.removeprefix('VERSION').replace('_', '.')}.0"

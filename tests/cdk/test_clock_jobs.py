@@ -20,7 +20,7 @@ from aws_cdk import aws_sqs as sqs
 
 from cronce import CatchUp
 from cronce.clock import config
-from cronce.vocabulary import environment as names
+from cronce.vocabulary import environment
 from cronce.vocabulary.metrics import NAMESPACE
 from cronce_cdk import (
     ClockJob,
@@ -81,9 +81,9 @@ def test_the_jobs_are_the_clocks_configuration(shop: Shop) -> None:
     _clock(shop, jobs=every_target(shop))
     environ = _environment(shop)
     [group] = shop.resources("AWS::Scheduler::ScheduleGroup")
-    text = _text(environ[names.CLOCK])
+    text = _text(environ[environment.CLOCK])
     assert environ["Command"] == ["cronce", "clock"]
-    assert environ[names.SCHEDULE_GROUP] == {"Ref": group}
+    assert environ[environment.SCHEDULE_GROUP] == {"Ref": group}
     assert json.loads(text) == {
         "jobs": {
             "to-queue": {"every": "10s", "target": {"sqs": "https://sqs.eu-west-1.{REF}/111122223333/work.fifo"}},
@@ -209,8 +209,8 @@ def test_a_configuration_of_the_image_is_named(shop: Shop) -> None:
     sqs.Queue(shop.stack, "Queue").grant_send_messages(clock.task_definition.task_role)
     environ = _environment(shop)
     assert environ["Command"] == ["cronce", "clock", "--config", "/etc/clock.toml"]
-    assert names.CLOCK not in environ
-    assert names.SCHEDULE_GROUP in environ
+    assert environment.CLOCK not in environ
+    assert environment.SCHEDULE_GROUP in environ
     assert _statements(shop)[0] == _claims(shop, "clock", "clock:*")
 
 
@@ -229,14 +229,14 @@ def test_what_is_known_only_at_deploy_time_is_passed_on(shop: Shop) -> None:
             "to-queue": ClockJob(every=timedelta(seconds=10), target=SqsTarget(queue)),
         },
     )
-    parts = _environment(shop)[names.CLOCK]["Fn::Join"][1]
+    parts = _environment(shop)[environment.CLOCK]["Fn::Join"][1]
     assert [part for part in parts if isinstance(part, dict)] == [
         {"Ref": "When"},
         {"Ref": "Zone"},
         {"Ref": "Source"},
         {"Ref": next(name for name in shop.resources("AWS::SQS::Queue") if name.startswith("Work"))},
     ]
-    jobs = json.loads(_text(_environment(shop)[names.CLOCK]))["jobs"]
+    jobs = json.loads(_text(_environment(shop)[environment.CLOCK]))["jobs"]
     assert jobs["by-parameter"]["schedule"] == "{REF}"
     assert jobs["to-queue"]["target"] == {"sqs": "{REF}"}
 
@@ -245,7 +245,7 @@ def test_a_cdk_expression_brings_its_zone(shop: Shop) -> None:
     """As for a scheduled task."""
     expression = scheduler.ScheduleExpression.cron(minute="0", hour="6", time_zone=cdk.TimeZone.EUROPE_BERLIN)
     _clock(shop, jobs={"job": ClockJob(schedule=expression, target=COMMAND)})
-    assert json.loads(_environment(shop)[names.CLOCK])["jobs"]["job"]["timezone"] == "Europe/Berlin"
+    assert json.loads(_environment(shop)[environment.CLOCK])["jobs"]["job"]["timezone"] == "Europe/Berlin"
 
 
 @pytest.fixture(scope="module")
@@ -291,9 +291,9 @@ def try_clock(shared_shop: Shop) -> Callable[..., PinnedScheduler]:
         ("jobs.job.target.event.source", {"target": EventTarget(source="aws.s3", detail_type="t")}, "AWS's"),
         ("jobs.job.target.event.source", {"target": EventTarget(source="", detail_type="t")}, "1 to 256"),
         ("jobs.job.target.event.detail_type", {"target": EventTarget(source="s", detail_type="t" * 129)}, "1 to 128"),
-        ("jobs.job.target", {"target": CommandTarget("./enqueue")}, "a list of words"),
-        ("jobs.job.target", {"target": CommandTarget([])}, "a list of words"),
-        ("jobs.job.target", {"target": CommandTarget(None)}, "a list of words"),  # type: ignore[arg-type]
+        ("jobs.job.target", {"target": CommandTarget("./enqueue")}, "a list of at least one word"),
+        ("jobs.job.target", {"target": CommandTarget([])}, "a list of at least one word"),
+        ("jobs.job.target", {"target": CommandTarget(None)}, "a list of at least one word"),  # type: ignore[arg-type]
     ],
 )
 def test_a_job_that_can_never_work_is_refused(
@@ -321,7 +321,7 @@ def test_a_job_that_can_never_work_is_refused(
         (
             {f"j{i}": ClockJob(every=timedelta(seconds=1), target=CommandTarget(["x" * 1000])) for i in range(61)},
             "jobs",
-            "61440 with command and variables",
+            "at most 61440 characters",
         ),
     ],
 )
@@ -340,7 +340,7 @@ def test_what_is_known_is_measured_beside_what_is_not(shop: Shop) -> None:
     queue = sqs.Queue(shop.stack, "Work")
     jobs = {f"j{i}": ClockJob(every=timedelta(seconds=1), target=CommandTarget(["x" * 1000])) for i in range(61)}
     jobs["queue"] = ClockJob(every=timedelta(seconds=1), target=SqsTarget(queue))
-    with pytest.raises(ConstructConfigError, match="61440 with command and variables"):
+    with pytest.raises(ConstructConfigError, match="at most 61440 characters"):
         _clock(shop, jobs=jobs)
 
 
@@ -360,13 +360,13 @@ def test_a_task_of_another_stack_is_refused() -> None:
     with pytest.raises(ConstructConfigError) as caught:
         _clock(shop, ledger=ledger, jobs={"job": ClockJob(every=timedelta(hours=1), target=TaskTarget(task))})
     assert (caught.value.argument, caught.value.value) == ("jobs.job.target", "Tasks/Job")
-    assert "the clock's own stack" in caught.value.allowed
+    assert "the clock's stack" in caught.value.allowed
 
 
 def test_a_task_of_another_ledger_is_refused(shop: Shop) -> None:
     """The clock looks for its schedule in its own ledger's group."""
     task, other = shop.job(), RunLedger(shop.stack, "Other")
-    with pytest.raises(ConstructConfigError, match="a task with the clock's own ledger"):
+    with pytest.raises(ConstructConfigError, match="a task with the clock's ledger"):
         _clock(shop, ledger=other, jobs={"job": ClockJob(every=timedelta(hours=1), target=TaskTarget(task))})
 
 
@@ -394,7 +394,7 @@ def test_two_clocks_may_have_jobs_of_one_name_but_a_task_may_not_have_a_clocks(s
     PinnedScheduler(
         shop.stack, "Other", ledger=shop.ledger, cluster=shop.cluster, image=IMAGE, job="other-clock", jobs=jobs
     )
-    with pytest.raises(ConstructConfigError, match="Stack/Clock has this one"):
+    with pytest.raises(ConstructConfigError, match="Stack/Clock uses this one"):
         shop.job(job="clock:report")
 
 

@@ -14,6 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 
+from cronce import Policy
 from cronce.vocabulary.errors import CronceError
 from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask
 from tests.cdk.shop import ENVIRONMENT, Shop, fargate_task, new_shop
@@ -68,9 +69,9 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("cluster", "main", "an ECS cluster"),
         ("task_definition", "digest:7", "an ECS task definition"),
         ("container_name", "ap", "added before: app"),
-        ("command", "cronce exec", "a list of words"),
-        ("command", [], "a list of words"),
-        ("command", ["a", None], "a list of words"),
+        ("command", "cronce exec", "a list of at least one word"),
+        ("command", [], "a list of at least one word"),
+        ("command", ["a", None], "a list of at least one word"),
         ("environment", {"A": None}, "text"),
         ("environment", {"A": 1}, "text"),
         ("environment", {"": "x"}, "text"),
@@ -82,17 +83,8 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("flexible_window", timedelta(seconds=90), "whole minutes"),
         ("flexible_window", timedelta(hours=25), "1m to 24h"),
         ("flexible_window", 15, "a datetime.timedelta or an aws_cdk.Duration"),
-        ("concurrency_policy", "SOMETIMES", "ALLOW, FORBID, REPLACE, WAIT"),
-        ("starting_deadline", timedelta(0), "at least 1s"),
-        ("starting_deadline", 3600, "a datetime.timedelta or an aws_cdk.Duration"),
-        ("active_deadline", timedelta(milliseconds=10), "at least 1s"),
-        ("backoff_limit", -1, "0 to 1000"),
-        ("backoff_limit", True, "0 to 1000"),
-        ("suspend", "yes", "true or false"),
-        ("catch_up", "SOME", "NONE, LATEST, ALL"),
-        ("on_lost", "PANIC", "RETRY, HOLD"),
-        ("lease", timedelta(hours=2), "500ms to 1h"),
-        ("lease", cdk.Duration.seconds(cdk.Token.as_number(cdk.Aws.REGION)), "known at synth"),
+        ("policy", "FORBID", "a cronce.Policy"),
+        ("policy", {"backoff_limit": 2}, "a cronce.Policy"),
         ("launch_type", ecs.LaunchType.EC2, "compatible with: FARGATE"),
         ("capacity_provider_strategies", [], "1 to 6"),
         ("capacity_provider_strategies", [_strategy("FARGATE_SPOT", 0)], "a weight over 0"),
@@ -146,9 +138,9 @@ def test_a_zone_that_contradicts_the_expressions_own_is_refused(try_job: Callabl
 def test_a_window_that_swallows_the_deadline_is_refused(try_job: Callable[..., ScheduledTask]) -> None:
     """Runs would start too late by design."""
     window = timedelta(minutes=10)
-    try_job(flexible_window=window, starting_deadline=window + timedelta(seconds=1))
+    try_job(flexible_window=window, policy=Policy(starting_deadline=window + timedelta(seconds=1)))
     with pytest.raises(ConstructConfigError) as caught:
-        try_job(flexible_window=window, starting_deadline=window)
+        try_job(flexible_window=window, policy=Policy(starting_deadline=window))
     assert caught.value.argument == "flexible_window"
 
 
@@ -191,7 +183,7 @@ def test_a_task_definition_without_a_container_is_refused(shared_shop: Shop, try
     with pytest.raises(ConstructConfigError) as caught:
         try_job(task_definition=ecs.FargateTaskDefinition(shared_shop.stack, "Empty"))
     assert caught.value.argument == "container_name"
-    assert "there is none yet" in caught.value.allowed
+    assert "none so far" in caught.value.allowed
 
 
 def test_an_imported_task_definition_has_to_bring_its_roles(shared_shop: Shop, try_job: Callable[..., object]) -> None:
@@ -228,7 +220,7 @@ def test_two_jobs_of_one_name_are_refused() -> None:
     """They would take each other's runs."""
     shop = new_shop()
     shop.job("one", job="digest")
-    _refused("Stack/two", "job", "Stack/one has this one", lambda: shop.job("two", job="digest"))
+    _refused("Stack/two", "job", "Stack/one uses this one", lambda: shop.job("two", job="digest"))
 
 
 @pytest.mark.parametrize("table_name", ["", "ab", "x" * 256, "runs/2", 7])
@@ -309,19 +301,23 @@ def test_recorders_clusters_are_clusters() -> None:
         ("job", "", "1 to 2048 bytes"),
         ("job", "cronce:watchdog", "does not begin with cronce:"),
         ("job", "the:clock", "without a colon"),
-        ("job", "cronce", "nor cronce"),
-        ("command", "celery beat", "a list of words"),
-        ("command", [], "a list of words"),
-        ("command", ["cronce", "pin", "--", "celery"], "cronce pin -- is put before it"),
-        ("command", ["/usr/local/bin/cronce", "clock"], "cronce pin -- is put before it"),
+        ("job", "cronce", "other than cronce"),
+        ("command", "celery beat", "a list of at least one word"),
+        ("command", [], "a list of at least one word"),
+        ("command", ["cronce", "pin", "--", "celery"], "runs under cronce pin -- already"),
+        ("command", ["/usr/local/bin/cronce", "clock"], "runs under cronce pin -- already"),
         ("environment", {"CRONCE_LEDGER": "x"}, "do not begin with CRONCE_"),
-        ("stop_timeout", timedelta(seconds=5), "over 5s"),
+        ("stop_timeout", timedelta(seconds=5), "more than 5s"),
         ("stop_timeout", cdk.Duration.seconds(121), "at most 2m"),
         ("stop_timeout", timedelta(seconds=10.5), "whole seconds"),
         ("stop_timeout", 30, "a datetime.timedelta or an aws_cdk.Duration"),
         ("lease", timedelta(hours=2), "500ms to 1h"),
-        ("capacity_provider_strategies", [_strategy("FARGATE_SPOT")], "not Spot alone"),
-        ("capacity_provider_strategies", [_strategy("FARGATE_SPOT"), _strategy("FARGATE", 0)], "not Spot alone"),
+        ("capacity_provider_strategies", [_strategy("FARGATE_SPOT")], "FARGATE with a weight or base"),
+        (
+            "capacity_provider_strategies",
+            [_strategy("FARGATE_SPOT"), _strategy("FARGATE", 0)],
+            "FARGATE with a weight or base",
+        ),
         ("capacity_provider_strategies", [_strategy("mine")], "FARGATE, with or without"),
         ("capacity_provider_strategies", [], "1 to 6"),
     ],

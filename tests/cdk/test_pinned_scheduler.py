@@ -15,7 +15,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 
-from cronce.vocabulary import environment as names
+from cronce.vocabulary import environment
 from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger
 from cronce_lambdas.settings import PinnedService, Settings
 from tests.cdk.shop import ENVIRONMENT, PRIVATE_SUBNET, Shop, imported_cluster, new_shop
@@ -100,7 +100,7 @@ def test_any_other_clock_runs_pinned(shop: Shop) -> None:
     _clock(shop, command=["clockwork", "clock.rb"], stop_timeout=cdk.Duration.seconds(90))
     assert _container(shop)["Command"] == ["cronce", "pin", "--", "clockwork", "clock.rb"]
     assert _container(shop)["StopTimeout"] == 90
-    assert names.SCHEDULE_GROUP not in {each["Name"] for each in _container(shop)["Environment"]}
+    assert environment.SCHEDULE_GROUP not in {each["Name"] for each in _container(shop)["Environment"]}
 
 
 @pytest.mark.parametrize("given", [{"command": ["celery", "beat"]}, {"config_file": "clock.toml"}])
@@ -122,11 +122,11 @@ def test_the_ledgers_functions_look_after_it(shop: Shop) -> None:
     _clock(shop, "Second", job="the-second")
     first, second = sorted(shop.resources("AWS::ECS::Service"))
     functions = shop.resources("AWS::Lambda::Function")
-    told = [each["Properties"]["Environment"]["Variables"][names.PINNED_SERVICES] for each in functions.values()]
+    told = [each["Properties"]["Environment"]["Variables"][environment.PINNED_SERVICES] for each in functions.values()]
     assert told[0] == told[1]
     values = [part if isinstance(part, str) else "{REF}" for part in told[0]["Fn::Join"][1]]
     cluster = "arn:{REF}:ecs:eu-west-1:111122223333:cluster/main"
-    environ = {names.LEDGER: "dynamodb://runs?region=eu-west-1", names.PINNED_SERVICES: "".join(values)}
+    environ = {environment.LEDGER: "dynamodb://runs?region=eu-west-1", environment.PINNED_SERVICES: "".join(values)}
     assert Settings.from_environ(environ).pinned == (
         PinnedService(cluster=cluster, service="{REF}", job="First"),
         PinnedService(cluster=cluster, service="{REF}", job="the-second"),
@@ -163,7 +163,7 @@ def test_a_clock_in_another_stack_than_its_ledger_says_that_nobody_looks_after_i
     )
     found = assertions.Annotations.from_stack(clocks).find_warning("*", assertions.Match.any_value())
     assert ["[ack: cronce:pinned-service-not-watched]" in str(each.entry.data) for each in found] == [True]
-    assert names.PINNED_SERVICES not in json.dumps(assertions.Template.from_stack(shop.stack).to_json())
+    assert environment.PINNED_SERVICES not in json.dumps(assertions.Template.from_stack(shop.stack).to_json())
     assert "Outputs" not in assertions.Template.from_stack(shop.stack).to_json()
     assert "Fn::ImportValue" not in json.dumps(assertions.Template.from_stack(clocks).to_json())
 
@@ -175,7 +175,7 @@ def test_a_second_clock_of_that_name_is_refused() -> None:
     with pytest.raises(ConstructConfigError) as caught:
         _clock(shop, "Other", job="the-clock")
     assert (caught.value.path, caught.value.argument, caught.value.value) == ("Stack/Other", "job", "the-clock")
-    assert "Stack/Clock has this one" in caught.value.allowed
+    assert "Stack/Clock uses this one" in caught.value.allowed
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_nor_in_another_stack_that_knows_the_ledger_by_its_name(
 
     add(first)
     if refused:
-        with pytest.raises(ConstructConfigError, match="First/Clock has this one"):
+        with pytest.raises(ConstructConfigError, match="First/Clock uses this one"):
             add(second)
     else:
         add(second)
@@ -211,7 +211,7 @@ def test_nor_in_another_stack_that_knows_the_ledger_by_its_name(
 def test_a_job_and_a_clock_share_no_name(shop: Shop) -> None:
     """A scheduled task's runs would stand in the clock's rows."""
     _clock(shop, job="the-clock")
-    with pytest.raises(ConstructConfigError, match="Stack/Clock has this one"):
+    with pytest.raises(ConstructConfigError, match="Stack/Clock uses this one"):
         shop.job(job="the-clock")
 
 

@@ -12,7 +12,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 
-from cronce.vocabulary import environment as names
+from cronce.vocabulary import environment
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
@@ -364,10 +364,10 @@ def test_the_watchdog_looks_each_minute_and_no_look_is_repeated(stack: cdk.Stack
     assert retries["FunctionName"] == {"Ref": watchdog}
     assert "DeadLetterConfig" not in function
     assert function["Environment"]["Variables"] == {
-        names.LEDGER: stack.resolve(ledger.table_url),
-        names.SCHEDULE_GROUP: {"Ref": group},
-        names.METRICS: "emf",
-        names.MISSED_AFTER: "10m",
+        environment.LEDGER: stack.resolve(ledger.table_url),
+        environment.SCHEDULE_GROUP: {"Ref": group},
+        environment.METRICS: "emf",
+        environment.MISSED_AFTER: "10m",
     }
 
 
@@ -382,7 +382,7 @@ def test_the_recorder_hears_of_stopped_tasks_of_its_own_ledger(stack: cdk.Stack)
         "detail-type": ["ECS Task State Change"],
         "detail": {
             "lastStatus": ["STOPPED"],
-            "overrides": {"containerOverrides": {"environment": {"name": [names.LEDGER], "value": [url]}}},
+            "overrides": {"containerOverrides": {"environment": {"name": [environment.LEDGER], "value": [url]}}},
             "clusterArn": [
                 {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
             ],
@@ -390,9 +390,9 @@ def test_the_recorder_hears_of_stopped_tasks_of_its_own_ledger(stack: cdk.Stack)
     }
     assert function["Runtime"] == "python3.13"
     assert function["Environment"]["Variables"] == {
-        names.LEDGER: url,
-        names.SCHEDULE_GROUP: {"Ref": group},
-        names.METRICS: "emf",
+        environment.LEDGER: url,
+        environment.SCHEDULE_GROUP: {"Ref": group},
+        environment.METRICS: "emf",
     }
 
 

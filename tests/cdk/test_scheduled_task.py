@@ -52,7 +52,7 @@ def _imported(shop: Shop, arn: str = REVISION) -> ecs.ITaskDefinition:
 
 def test_the_schedule_is_exactly_this(shop: Shop) -> None:
     """Zone, retries, dead letters, target and overrides; nothing is left to a default that nobody knows."""
-    shop.job(timezone="Europe/Berlin", starting_deadline=timedelta(hours=2), backoff_limit=2)
+    shop.job(timezone="Europe/Berlin", policy=Policy(starting_deadline=timedelta(hours=2), backoff_limit=2))
     schedule = shop.schedule()
     override = container_override(schedule["Target"].pop("Input"))
     [queue], [task] = _ids(shop, "AWS::SQS::Queue"), _ids(shop, "AWS::ECS::TaskDefinition")
@@ -331,7 +331,7 @@ def test_what_people_write_becomes_eventbridges_expression_and_bounded_retries(
 )
 def test_retries_end_with_the_starting_deadline(shop: Shop, deadline: int, age: int, tries: int) -> None:
     """Within the API's bounds: 60 s to 24 h, at most 185 tries."""
-    shop.job(starting_deadline=cdk.Duration.seconds(deadline))
+    shop.job(policy=Policy(starting_deadline=timedelta(seconds=deadline)))
     assert shop.schedule()["Target"]["RetryPolicy"] == {
         "MaximumEventAgeInSeconds": age,
         "MaximumRetryAttempts": tries,
@@ -346,7 +346,7 @@ def test_a_cdk_expression_brings_its_own_zone(shop: Shop) -> None:
 
 
 def test_the_policy_reaches_the_task_as_the_ledger_reads_it(shop: Shop) -> None:
-    """Every field, by its own name, in Python's or CDK's type."""
+    """Every field; two jobs share one policy."""
     policy = Policy(
         concurrency_policy=ConcurrencyPolicy.REPLACE,
         starting_deadline=timedelta(hours=2),
@@ -357,21 +357,18 @@ def test_the_policy_reaches_the_task_as_the_ledger_reads_it(shop: Shop) -> None:
         on_lost=OnLost.HOLD,
         lease=timedelta(seconds=90),
     )
-    job = shop.job(
-        concurrency_policy=ConcurrencyPolicy.REPLACE,
-        starting_deadline=cdk.Duration.hours(2),
-        active_deadline=timedelta(minutes=30),
-        backoff_limit=3,
-        suspend=True,
-        catch_up=CatchUp.LATEST,
-        on_lost=OnLost.HOLD,
-        lease=cdk.Duration.seconds(90),
-    )
-    environ = {each["name"]: each["value"] for each in shop.override()["environment"]}
-    environ |= {"CRONCE_SCHEDULED_TIME": "2026-11-29T06:00:00Z"}
-    settings = TaskSettings.from_environ(environ)
-    assert job.policy == policy
-    assert (settings.policy, settings.job, settings.period) == (policy, "digest", "2026-11-29T06:00:00Z")
+    first, second = shop.job(policy=policy), shop.job("other", policy=policy)
+    assert (first.policy, second.policy) == (policy, policy)
+    overrides = [
+        container_override(each["Properties"]["Target"]["Input"])
+        for each in shop.resources("AWS::Scheduler::Schedule").values()
+    ]
+    tick = {"CRONCE_SCHEDULED_TIME": "2026-11-29T06:00:00Z"}
+    found = {}
+    for override in overrides:
+        settings = TaskSettings.from_environ({each["name"]: each["value"] for each in override["environment"]} | tick)
+        found[settings.job] = (settings.policy, settings.period)
+    assert found == dict.fromkeys(("digest", "other"), (policy, "2026-11-29T06:00:00Z"))
 
 
 def test_what_else_was_asked_for_is_passed_on(shop: Shop) -> None:

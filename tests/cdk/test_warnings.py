@@ -11,6 +11,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
+from cronce import Policy
 from tests.cdk.shop import Shop
 
 PUBLIC = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
@@ -46,8 +47,8 @@ def test_a_plain_job_has_no_warning(shop: Shop) -> None:
         ("schedule-is-over", {"schedule": "cron(0 6 * * ? 2025)"}, {"schedule": "cron(0 6 * * ? 2025-2126)"}),
         (
             "starting-deadline-beyond-retries",
-            {"starting_deadline": timedelta(hours=24, seconds=1)},
-            {"starting_deadline": timedelta(hours=24)},
+            {"policy": Policy(starting_deadline=timedelta(hours=24, seconds=1))},
+            {"policy": Policy(starting_deadline=timedelta(hours=24))},
         ),
         (
             "shell-ignores-sigterm",

@@ -17,7 +17,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce.vocabulary.policy import CatchUp
+from cronce.vocabulary.policy import CatchUp, Policy
 from cronce_cdk import ClockJob, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
 from tests.e2e import names
 
@@ -41,9 +41,12 @@ class EndToEnd(cdk.Stack):
         self._add_digests(image)
         small = self._task("small", image)
         self._add_job(names.CHORE, small, _CHORE)
-        self._add_job(names.GONE, self._task(names.GONE, "cronce-e2e/gone:latest"), _CHORE, backoff_limit=1)
-        for job, catch_up in ((names.UNWATCHED, None), (names.CAUGHT_UP, CatchUp.LATEST), (names.PAUSED, None)):
-            self._add_job(job, small, _CHORE, schedule=_EACH_MINUTE, catch_up=catch_up)
+        self._add_job(
+            names.GONE, self._task(names.GONE, "cronce-e2e/gone:latest"), _CHORE, policy=Policy(backoff_limit=1)
+        )
+        latest = Policy(catch_up=CatchUp.LATEST)
+        for job, policy in ((names.UNWATCHED, None), (names.CAUGHT_UP, latest), (names.PAUSED, None)):
+            self._add_job(job, small, _CHORE, schedule=_EACH_MINUTE, policy=policy)
         self._add_clocks(image, beats_image)
         self._add_on_call()
         told = sqs.Queue(self, "Told")
@@ -68,7 +71,7 @@ class EndToEnd(cdk.Stack):
         for job in names.DIGESTS:
             task = self._task(job, image, environment={"DIGEST_BUCKET": outbox.bucket_name})
             outbox.grant_put(task.task_role, f"{job}/*")
-            self._add_job(job, task, _DIGESTS[job], backoff_limit=2)
+            self._add_job(job, task, _DIGESTS[job], policy=Policy(backoff_limit=2))
             self._outputs[f"RoleOf{job.title().replace('-', '')}"] = task.task_role.role_arn
         self._outputs["OutboxName"] = outbox.bucket_name
 
@@ -120,8 +123,7 @@ class EndToEnd(cdk.Stack):
         command: tuple[str, ...],
         *,
         schedule: str = _DAILY,
-        backoff_limit: int | None = None,
-        catch_up: CatchUp | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self._jobs[job] = ScheduledTask(
             self,
@@ -132,8 +134,7 @@ class EndToEnd(cdk.Stack):
             task_definition=task,
             command=command,
             assign_public_ip=True,
-            backoff_limit=backoff_limit,
-            catch_up=catch_up,
+            policy=policy,
         )
 
     def _pinned(
