@@ -182,7 +182,7 @@ class CommandTarget:
     def checked(self, clock: Construct, _ledger: RunLedgerBase) -> None:
         """See `ClockTarget.checked`."""
         if texts(clock, "target", self.command) is None:
-            raise refusal(clock, "target", None, "CommandTarget with a list of words")
+            raise refusal(clock, "target", None, "CommandTarget with a list of at least one word")
 
     def settings(self) -> Mapping[str, object]:
         """See `ClockTarget.settings`."""

@@ -144,10 +144,10 @@ def test_an_image_of_the_context_is_taken_as_it_is(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "CronceDailyDigest.assets.json").read_text())["dockerImages"] == {}
 
 
-def test_the_readme_counts_the_alarms_that_there_are(example: assertions.Template) -> None:
+def test_the_costs_page_counts_the_alarms_that_there_are(example: assertions.Template) -> None:
     """They are a line of its costs; so is the size of the clock's task."""
-    readme = (PROJECT / "README.md").read_text()
-    assert f"| {len(_resources(example, 'AWS::CloudWatch::Alarm'))} alarms |" in readme
+    page = (PROJECT / "docs" / "costs.md").read_text()
+    assert f"| {len(_resources(example, 'AWS::CloudWatch::Alarm'))} alarms |" in page
     [clock] = [each for each in _resources(example, "AWS::ECS::TaskDefinition") if "CLOCK" in json.dumps(each)]
     assert (clock["Cpu"], clock["Memory"]) == ("256", "512")
-    assert "730 hours of 0.25 vCPU and 0.5 GB" in readme
+    assert "730 hours of 0.25 vCPU and 0.5 GB" in page

@@ -175,7 +175,7 @@ def test_a_public_address_on_ec2_is_refused() -> None:
     task_definition = ecs.Ec2TaskDefinition(shop.stack, "OnEc2", network_mode=ecs.NetworkMode.AWS_VPC)
     task_definition.add_container("app", image=IMAGE, memory_limit_mib=64)
     make: Callable[[], object] = lambda: shop.job(task_definition=task_definition, assign_public_ip=True)  # noqa: E731
-    _refused("Stack/digest", "assign_public_ip", "only Fargate", make)
+    _refused("Stack/digest", "assign_public_ip", "only a task on Fargate", make)
 
 
 def test_a_task_definition_without_a_container_is_refused(shared_shop: Shop, try_job: Callable[..., object]) -> None:
