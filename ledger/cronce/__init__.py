@@ -1,83 +1,59 @@
-"""cron, once: scheduled work that happens once per period across a whole fleet."""
+"""cron, once: scheduled work that happens once per period across a whole fleet.
+
+The public names are those in the `__all__` of the modules below. Each is loaded when it is first used: `cronce exec`
+must handle signals before that.
+"""
+
+from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cronce.client.claim import Claim, Refusal
-    from cronce.client.ledger import Ledger
-    from cronce.guard.once import run_once
-    from cronce.protocol.requests import RefusalReason
-    from cronce.vocabulary.errors import (
-        ClockSkewError,
-        CronceError,
-        InputInvalidError,
-        InputMissingError,
-        LeaseLostError,
-        LedgerUnavailableError,
-        RecordUnreadableError,
-        StopRequestedError,
-    )
-    from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost, Policy
-    from cronce.vocabulary.states import Reason, Status, Trigger
+    from types import ModuleType as _Module
 
-__all__ = [
-    "CatchUp",
-    "Claim",
-    "ClockSkewError",
-    "ConcurrencyPolicy",
-    "CronceError",
-    "InputInvalidError",
-    "InputMissingError",
-    "LeaseLostError",
-    "Ledger",
-    "LedgerUnavailableError",
-    "OnLost",
-    "Policy",
-    "Reason",
-    "RecordUnreadableError",
-    "Refusal",
-    "RefusalReason",
-    "Status",
-    "StopRequestedError",
-    "Trigger",
-    "run_once",
-]
+    from cronce.client.claim import *  # noqa: F403  # the `__all__` of each module is the list of names
+    from cronce.client.ledger import *  # noqa: F403
+    from cronce.guard.once import *  # noqa: F403
+    from cronce.protocol.requests import *  # noqa: F403
+    from cronce.vocabulary.errors import *  # noqa: F403
+    from cronce.vocabulary.policy import *  # noqa: F403
+    from cronce.vocabulary.states import *  # noqa: F403
 
-_HOMES = {
-    "Claim": "cronce.client.claim",
-    "Refusal": "cronce.client.claim",
-    "ClockSkewError": "cronce.vocabulary.errors",
-    "CronceError": "cronce.vocabulary.errors",
-    "InputInvalidError": "cronce.vocabulary.errors",
-    "InputMissingError": "cronce.vocabulary.errors",
-    "LeaseLostError": "cronce.vocabulary.errors",
-    "LedgerUnavailableError": "cronce.vocabulary.errors",
-    "RecordUnreadableError": "cronce.vocabulary.errors",
-    "StopRequestedError": "cronce.vocabulary.errors",
-    "Ledger": "cronce.client.ledger",
-    "run_once": "cronce.guard.once",
-    "CatchUp": "cronce.vocabulary.policy",
-    "ConcurrencyPolicy": "cronce.vocabulary.policy",
-    "OnLost": "cronce.vocabulary.policy",
-    "Policy": "cronce.vocabulary.policy",
-    "RefusalReason": "cronce.protocol.requests",
-    "Reason": "cronce.vocabulary.states",
-    "Status": "cronce.vocabulary.states",
-    "Trigger": "cronce.vocabulary.states",
-}
+_HOMES = (
+    "vocabulary.errors",
+    "vocabulary.policy",
+    "vocabulary.states",
+    "protocol.requests",
+    "client.claim",
+    "client.ledger",
+    "guard.once",
+)
+"""In the order of their imports: to look for a name in one loads only what the name's own module needs anyway."""
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for: `cronce exec` must have the signals in hand before that."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415  # `cronce exec` has no use for it
-
-    value: object = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    """The public name, loaded now."""
+    if name == "__all__":
+        return sorted(_public_names())
+    if not name.startswith("_"):
+        for home in map(_home, _HOMES):
+            if name in home.__all__:
+                value: object = getattr(home, name)
+                globals()[name] = value
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """The public names, loaded or not."""
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *_public_names()})
+
+
+def _public_names() -> list[str]:
+    return [name for home in _HOMES for name in _home(home).__all__]
+
+
+def _home(name: str) -> _Module:
+    from importlib import import_module  # noqa: PLC0415  # `cronce exec` has no use for it
+
+    return import_module(f"{__name__}.{name}")

@@ -21,6 +21,8 @@ from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason
 from cronce.vocabulary.values import value_class
 
+__all__ = ["Claim", "Refusal"]
+
 _EXPLANATIONS = {
     RefusalReason.ALREADY_SUCCEEDED: "already done",
     RefusalReason.RUNNING_ELSEWHERE: "already running elsewhere",

@@ -36,6 +36,8 @@ from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Trigger
 
+__all__ = ["Ledger"]
+
 TRIES_IN_HALF_A_LEASE = 3
 """So many calls, each as slow as it may be, must fit in half a lease: then one failure loses nothing."""
 

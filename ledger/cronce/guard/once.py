@@ -15,6 +15,8 @@ from cronce.client.reporting import report
 from cronce.client.settings import TaskSettings
 from cronce.vocabulary.states import Status
 
+__all__ = ["run_once"]
+
 T = TypeVar("T")
 
 

@@ -13,6 +13,8 @@ from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 from cronce.vocabulary.values import value_class
 
+__all__ = ["RefusalReason"]
+
 RETENTION = timedelta(days=400)
 """How long a row is kept: a yearly job still finds last year's run."""
 

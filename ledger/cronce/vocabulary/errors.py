@@ -6,6 +6,17 @@ not here: that is a value (`cronce.Refusal`), because nothing went wrong.
 
 from __future__ import annotations
 
+__all__ = [
+    "ClockSkewError",
+    "CronceError",
+    "InputInvalidError",
+    "InputMissingError",
+    "LeaseLostError",
+    "LedgerUnavailableError",
+    "RecordUnreadableError",
+    "StopRequestedError",
+]
+
 
 class CronceError(Exception):
     """Something about cronce went wrong; the message says what, where, and what to do."""

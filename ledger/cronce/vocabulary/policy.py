@@ -10,6 +10,8 @@ from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.values import field_names, value_class
 
+__all__ = ["CatchUp", "ConcurrencyPolicy", "OnLost", "Policy"]
+
 _ONE_SECOND = timedelta(seconds=1)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+__all__ = ["Reason", "Status", "Trigger"]
+
 
 class Status(StrEnum):
     """Where a run stands, as stored."""
