@@ -50,5 +50,5 @@ if __name__ == "__main__":
     fleet = HostFleet(Ledger.from_url(os.environ["CRONCE_LEDGER"]))
     fleet.add_job(JOB)
     setattr(cronce.ecs, "Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))  # noqa: B010  # as a test does
-    backfill.PAUSE = rerun.PAUSE = 0.05
+    backfill.BETWEEN_LOOKS = rerun.PAUSE = 0.05
     sys.exit(main(sys.argv[1:]))

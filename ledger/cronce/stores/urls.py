@@ -8,7 +8,7 @@ from datetime import timedelta
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import InputInvalidError
 
-ALLOWED = "dynamodb://TABLE?region=REGION&endpoint=URL, or sqlite:///PATH (sqlite:////PATH from the root)"
+_ALLOWED = "dynamodb://TABLE?region=REGION&endpoint=URL, or sqlite:///PATH (sqlite:////PATH from the root)"
 
 _TABLE = re.compile(r"[A-Za-z0-9_.\-]{3,255}|arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.\-]{3,255}")
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
@@ -25,12 +25,12 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
         InputInvalidError: The URL is not one of a store, or a part of it is unknown.
     """
     if not isinstance(url, str) or not _decoded(url).isprintable():
-        raise InputInvalidError(what, url, ALLOWED)
+        raise InputInvalidError(what, url, _ALLOWED)
     scheme, found, rest = url.partition("://")
     place, _, query = rest.partition("?")
     options = _options(query)
     if not found or "#" in rest or options is None:
-        raise InputInvalidError(what, url, ALLOWED)
+        raise InputInvalidError(what, url, _ALLOWED)
     call_timeout = min(_LONGEST_CALL, lease / 8)
     match scheme:
         case "dynamodb":
@@ -40,7 +40,7 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
 
             return SqliteStore(_decoded(place[1:]), timeout=call_timeout)
         case _:
-            raise InputInvalidError(what, url, ALLOWED)
+            raise InputInvalidError(what, url, _ALLOWED)
 
 
 def region_of(url: str) -> str | None:

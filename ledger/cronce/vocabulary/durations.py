@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from cronce.vocabulary.errors import InputInvalidError
 
-ALLOWED = "seconds, or a number with a unit: 90s, 5m, 2h, 7d (at most 366d)"
+_ALLOWED = "seconds, or a number with a unit: 90s, 5m, 2h, 7d (at most 366d)"
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?P<unit>ms|s|m|h|d)?")
 _UNIT = {
@@ -32,14 +32,14 @@ def parse_duration(value: object, *, what: str) -> timedelta:
         InputInvalidError: It is not a duration, is negative, or is over 366 days.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InputInvalidError(what, value, ALLOWED)
+        raise InputInvalidError(what, value, _ALLOWED)
     text = f"{value:f}" if isinstance(value, float) else str(value)
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise InputInvalidError(what, value, ALLOWED)
+        raise InputInvalidError(what, value, _ALLOWED)
     duration = float(match["number"]) * _UNIT[match["unit"]]
     if duration > _LONGEST:
-        raise InputInvalidError(what, value, ALLOWED)
+        raise InputInvalidError(what, value, _ALLOWED)
     return duration
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cronce.cli.output.backfill import BackfillReport
     from cronce.ecs import JobDefinition
 
-PAUSE = 2.0
+BETWEEN_LOOKS = 2.0
 """Seconds between two looks; each costs one read of the ledger per active run."""
 
 _MOST = 1000
@@ -276,4 +276,4 @@ class _Work:
 
     def pause(self) -> None:
         """Wait until the next look."""
-        time.sleep(PAUSE)
+        time.sleep(BETWEEN_LOOKS)

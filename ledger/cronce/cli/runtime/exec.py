@@ -31,9 +31,9 @@ def main(arguments: list[str], signals: SignalQueue) -> int:
         own, command = arguments[:at], arguments[at + 1 :]
     options = plain_options(own)
     if options is None or not command or not command[0]:
-        from cronce.cli.runtime.exec_help import parse  # noqa: PLC0415  # argparse: only for help, and for what is wrong
+        from cronce.cli.runtime.exec_help import parse_in_full  # noqa: PLC0415  # argparse: only for help, and for what is wrong
 
-        options, command = parse(arguments)
+        options, command = parse_in_full(arguments)
 
     from cronce.cli.runtime.guarded import guarded  # noqa: PLC0415  # bad usage needs none of it
 

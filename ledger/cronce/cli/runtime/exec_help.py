@@ -18,7 +18,7 @@ exit codes: the command's own (128+n for signal n); 0 not started because somebo
 """
 
 
-def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+def parse_in_full(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
     """The options' texts and the command; what cannot be used ends the process with one line."""
     parser = CommandLine(
         "cronce exec",
