@@ -86,4 +86,6 @@ def _defined(path: Path) -> set[str]:
                 names.add(name)
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
                 names.add(name)
+            case _:
+                pass
     return {name for name in names if not name.startswith("_") and len(name) > 1} - ENTRY_POINTS

@@ -1,10 +1,12 @@
-"""The ledger's rules, pure: records, states, and operations as generators over one primitive.
+"""All rules about a run, without clock, network or threads.
 
-- `states`: the states of a run and every change between them
-- `records`: what a row says
-- `operations`: the questions an operation may ask of the world
-- `claiming`: take a run, or say why not
-- `slot`: take the job, so that two runs of it never overlap
+- `transitions`: the states of a run and every change between them
+- `records`: what a row holds, and whether its owner is alive
+- `requests`: what a claimant asks for, and the answers that are not a claim
+- `operations`: what an operation may ask of the world
+- `claiming`: acquire a run, or say why not
+- `slot`: acquire the job, so that two runs of it never overlap
 - `holding`: what the holder of a run does: renew, checkpoint, finish
-- `observing`: what others do to a run: mark it lost, release it
+- `observing`: what others do to a run: mark it lost, missed or stopped, release it
+- `retrying`: whether a machine starts the next attempt, and after which delay
 """

@@ -1,6 +1,6 @@
-"""Take a run, or say why it must not start.
+"""Acquire a run, or say why it must not start.
 
-`decide` holds every rule about a single run; `claim` asks the store until the decision stands.
+`decide` holds every rule about a single run; `claim` repeats it until the store accepts the decision.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cronce.vocabulary.values import value_class
 
 
 def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
-    """Take the run, and the job's slot unless runs may overlap; exactly one claimant gets it."""
+    """Acquire the run, and the job's slot unless runs may overlap; exactly one claimant gets it."""
     taken = yield from _take_run(ask)
     if not isinstance(taken, Held):
         return taken
@@ -35,7 +35,7 @@ def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
 
 @value_class
 class Begin:
-    """Write this RUNNING record; the attempt is then the claimant's."""
+    """Write this RUNNING record; then the claimant holds the attempt."""
 
     record: RunRecord
 
@@ -50,13 +50,31 @@ class Settle:
 
 @value_class
 class Mine:
-    """The run is the claimant's already: an answer was lost."""
+    """The claimant holds the run already: an earlier answer was lost."""
 
     record: RunRecord
 
 
+# The order of decisions. The first line that applies decides; `Event` names the change that is written.
+#
+#   no row                 suspended? SKIPPED. Too late? MISSED. Else begin attempt 1.
+#   SUCCEEDED              forced? Begin the next attempt from the start. Else refuse ALREADY_SUCCEEDED.
+#   RUNNING                my token? It is mine: an answer was lost.
+#                          no lease? Refuse HELD: only a person may judge a foreign row.
+#                          lease not expired (plus clock skew)? Refuse RUNNING_ELSEWHERE.
+#                          else it is lost, see below.
+#   lost (RUNNING with an expired lease, FAILED by lease or stopped task)
+#                          on_lost=HOLD and not forced? Refuse HELD. Suspended? Refuse SUSPENDED.
+#                          a machine, and no retry left? Refuse ATTEMPTS_EXHAUSTED. Else begin the next attempt.
+#   FAILED otherwise       suspended? Refuse SUSPENDED. No attempt ever began and too late? Refuse TOO_LATE.
+#                          a machine: replaced? Refuse REPLACED. Unclaimed? Refuse HELD.
+#                          No retry left? Refuse ATTEMPTS_EXHAUSTED.
+#                          else begin the next attempt. An attempt did start, so lateness does not matter.
+#   SKIPPED, MISSED        suspended? Refuse SUSPENDED. Too late? Refuse TOO_LATE. Else begin the next attempt.
+#
+# A person (manual, backfill) is never suspended, never too late, and has no limit on attempts.
 def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begin | Settle | Mine | Refused:
-    """What the claimant may do about the run as it stands; None for no row."""
+    """What the claimant may do about the run as its row says; None for no row."""
     if standing is None:
         return _decide_first(ask, now)
     match standing.status:
@@ -149,7 +167,7 @@ def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason
 
 
 def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: Event) -> RunRecord:
-    """The run with its next attempt begun; a forced repeat starts over, any other resumes."""
+    """The run with its next attempt; a forced repeat starts from the beginning, any other resumes."""
     past = standing.past(finished_at=now, reason=Reason.LEASE_LOST)
     return standing.after(
         event,
@@ -179,17 +197,17 @@ def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: 
 
 def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
     standing: RunRecord | None = None
-    heard = False  # True once the store has answered: then its clock is known
+    heard = False  # True once the store has answered, so that its clock is known
     while True:
         now = yield from read_clock()
         decision = decide(ask, standing, now)
         if isinstance(decision, Refused):
             return decision
         if isinstance(decision, Mine):
-            # Its lease began with the request that wrote it; where that is unknown, it is over.
+            # Its lease began with the request that wrote it; if that is unknown, count it as expired.
             return _held(ask, decision.record, decision.record.heartbeat_at or now - ask.policy.lease)
         if isinstance(decision, Settle) and not heard:
-            # Lateness is a judgement of this host's clock: hear the store's before it is written down.
+            # Lateness was judged by this host's clock: compare it with the store's before writing it.
             standing, heard = (yield from get_run(ask.job, ask.period)), True
             continue
         if heard and (skew := (yield from read_skew())) > ask.bearable_skew:
@@ -211,7 +229,7 @@ def _held(ask: ClaimRequest, run: RunRecord, sent_at: datetime) -> Held:
 
 
 def _still_trusted(held: Held) -> Steps[Held | Refused]:
-    """Renew the run if its trust ran out on the way, for instance in a pause before the slot."""
+    """Renew the run if its trusted time has passed, for instance in a pause before the slot was acquired."""
     now = yield from read_clock()
     if now < held.trusted_until:
         return held

@@ -1,8 +1,7 @@
 """What the holder of a run does: renew its lease, store a checkpoint, finish.
 
-Every write is a swap on the version that was seen. Losing it means that somebody else wrote:
-an observer's mark on my own attempt is carried over, anything else means that the run is no
-longer mine.
+Every write is a swap on the version that was seen. A lost swap means that another process wrote the row: an
+observer's mark on my own attempt is kept, anything else means that the run is no longer mine.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ class Held:
     """A held attempt.
 
     Attributes:
-        run: The run as last written by, or seen from, its holder.
-        slot: The slot as taken; None where runs may overlap.
+        run: The run as its holder last wrote or saw it.
+        slot: The slot as acquired; None if runs may overlap.
         lease: Length of the lease.
         sent_at: When the request that last renewed the lease was sent.
     """
@@ -39,28 +38,28 @@ class Held:
 
     @property
     def trusted_until(self) -> datetime:
-        """Until when the holder may act without asking: a fifth of the lease before it is over.
+        """Until when the holder may act without asking: a fifth of the lease before it expires.
 
-        Counted from when the request was sent, not from its answer: the lease in the row began
-        no later. The fifth is the time to stop the work before anybody else may begin.
+        Counted from when the request was sent, not from its answer, because the lease in the row began no later. The
+        fifth is the time to stop the work before another process may start.
         """
         return self.sent_at + self.lease * 4 / 5
 
     @property
     def fence(self) -> int:
-        """The fencing token to send along with effects: the slot's, else the attempt's number."""
+        """The fencing token to send with effects: the slot's, else the attempt's number."""
         return self.slot.fence if self.slot else self.run.attempt
 
 
 @value_class
 class Lost:
-    """The run is no longer the caller's; `record` is what stands."""
+    """The caller no longer holds the run; `record` is its current row."""
 
     record: RunRecord | None
 
     @property
     def why(self) -> str:
-        """What became of the run, for a person."""
+        """What happened to the run, for a person."""
         if self.record is None:
             return "its row is gone"
         state = f"{self.record.status}({self.record.reason})" if self.record.reason else str(self.record.status)
@@ -73,7 +72,7 @@ class Outcome:
 
     Attributes:
         event: What happens to the run: `COMPLETE`, `FAIL`, or, before the work began, `BLOCK` or `EXPIRE`.
-        counts: True if the failure is the attempt's own doing and uses up `backoff_limit`.
+        counts: True if the attempt failed by itself, so that it counts against `backoff_limit`.
     """
 
     event: Event
@@ -87,7 +86,7 @@ class Outcome:
 
 
 def renew(held: Held, *, checkpoint: str | None = None) -> Steps[Held | Lost]:
-    """Begin the lease anew, and store a checkpoint if one is given."""
+    """Renew the lease, and store a checkpoint if one is given."""
 
     def renewed(run: RunRecord, now: datetime) -> RunRecord:
         return run.after(
@@ -101,10 +100,10 @@ def renew(held: Held, *, checkpoint: str | None = None) -> Steps[Held | Lost]:
 
 
 def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
-    """Write how the attempt ended, then free the slot."""
+    """Write how the attempt ended, then release the slot."""
 
     def finished(run: RunRecord, now: datetime) -> RunRecord:
-        # Who is asked to stop may get SIGTERM before it hears from the ledger that it is replaced.
+        # A process that is asked to stop may get SIGTERM before it reads in the ledger that it is replaced.
         replaced = outcome.reason is Reason.INTERRUPTED and run.cancel_requested is not None
         return run.after(
             outcome.event,
@@ -128,10 +127,10 @@ def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
 
 
 def free_slot(slot: SlotRecord) -> Steps[None]:
-    """Free the slot if it is still held as given.
+    """Release the slot if it is still held as given.
 
-    It is a courtesy: a slot whose run is over is stale, and the next claim takes it anyway. So
-    neither a lost swap nor an unreachable store is an error here.
+    A slot whose run has ended is stale, and the next claim acquires it anyway. So neither a lost swap nor an
+    unreachable store is an error here.
     """
     try:
         yield from swap(slot.freed(), slot)
@@ -140,7 +139,7 @@ def free_slot(slot: SlotRecord) -> Steps[None]:
 
 
 def _rewrite(held: Held, change: Change) -> Steps[Held | Lost]:
-    """Apply the change to my run, again on every version of it that is still mine."""
+    """Apply the change to my run; repeat it on each newer version that is still mine."""
     run = held.run
     while True:
         now = yield from read_clock()
@@ -157,8 +156,8 @@ def _rewrite(held: Held, change: Change) -> Steps[Held | Lost]:
 def _outrank_observer(held: Held, lost: Lost, outcome: Outcome, finished: Change) -> Steps[Held | Lost]:
     """Settle a finish that found its own attempt already final.
 
-    My own final record: an earlier try of mine landed. An observer's FAILED on my attempt: my
-    success outranks it, because I know better; my failure agrees with it.
+    If it is my own final record, an earlier try was stored. If an observer marked my attempt FAILED, my success
+    outranks it, because I know the outcome; my failure agrees with it.
     """
     while True:
         stands = lost.record

@@ -1,4 +1,4 @@
-"""What others do to a run: mark its owner dead, or release it for the next attempt."""
+"""What others do to a run: mark it lost, stopped or missed, or release it for the next attempt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
-"""Failures in which nobody can say how far the work got; `on_lost` decides what follows."""
+"""Failures after which it is unknown how far the work got; `on_lost` decides what follows."""
 
 
 _WEAKER: Mapping[str, frozenset[str]] = {
@@ -36,11 +36,11 @@ class NotReleased(StrEnum):
 
 @value_class(kw_only=True)
 class Sighting:
-    """What an observer has to say about a tick that no task claimed.
+    """What an observer reports about a tick that no task claimed.
 
     Attributes:
-        token: Minted once for this sighting, outside every retry.
-        owner: The task that was to do it, or the observer.
+        token: Created once for this report, outside every retry.
+        owner: The task that was started for it, or the observer.
     """
 
     run: RunName
@@ -55,12 +55,12 @@ class Sighting:
 
 @value_class(kw_only=True)
 class ReleaseRequest:
-    """A person's wish to free a run.
+    """A person's request to release a run.
 
     Attributes:
-        actor: Who wants it.
+        actor: Who requests it.
         note: Why; recorded.
-        force: True to take it from an owner that is still alive.
+        force: True to release it although its owner is alive.
     """
 
     run: RunName
@@ -80,9 +80,9 @@ def holder(job: str) -> Steps[RunRecord | None]:
 
 
 def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Steps[RunRecord | None]:
-    """Mark the run FAILED if its lease is over; the run as it then stands.
+    """Mark the run FAILED if its lease has expired; returns the current row.
 
-    Nothing is marked by a host whose clock cannot be trusted.
+    A host whose clock differs too much from the store's marks nothing.
     """
     now = yield from read_clock()
     if run.liveness(now, max_clock_skew=max_clock_skew) is not Liveness.EXPIRED:
@@ -99,11 +99,11 @@ def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> 
 def mark_stopped(
     job: str, period: str, *, owner: str, exit_code: int | None = None, error: str | None = None
 ) -> Steps[RunRecord | None]:
-    """Mark the run FAILED if the task that owns it has stopped without settling it.
+    """Mark the run FAILED if the task that owns it stopped without settling it.
 
     Returns:
-        The run as it stands then, changed or not. Another owner's run, a final one and a missing
-        one are left alone, so late, repeated and foreign events change nothing.
+        The current row, changed or not. A run of another owner, a final run and a missing row are left unchanged, so
+        late, repeated and foreign events change nothing.
     """
     while True:
         run = yield from get_run(job, period)
@@ -148,7 +148,7 @@ def give_up(run: RunRecord, *, actor: str, note: str) -> Steps[RunRecord | None]
 
 
 def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
-    """Free a held, lost or stuck run, so that the next claim begins the next attempt."""
+    """Release a held, lost or stuck run, so that the next claim begins the next attempt."""
     while True:
         run = yield from get_run(ask.run.job, ask.run.period)
         if run is None:
@@ -230,7 +230,7 @@ def _outranks(seen: Sighting, standing: RunRecord) -> bool:
 
 
 def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:
-    """How far this host's clock may be from the store's for a judgement on the run's owner."""
+    """How much this host's clock may differ from the store's for a decision about the run's owner."""
     if run.lease_until is None or run.heartbeat_at is None:
         return max_clock_skew
     return bearable_skew(run.lease_until - run.heartbeat_at, max_clock_skew=max_clock_skew)

@@ -1,9 +1,8 @@
-"""What a protocol operation may ask of the world, one question at a time.
+"""What a protocol operation may ask of the world, one request at a time.
 
-An operation of the ledger (claim, renew, finish, ...) is a generator that yields these and is
-sent the answers. So the same code is driven by a real store, by a fault injector and by a search
-over every interleaving. A question that cannot be answered is thrown in as
-`cronce.vocabulary.errors.LedgerUnavailableError`.
+An operation of the ledger (claim, renew, finish, ...) is a generator that yields these requests and is sent the
+answers. So the same code runs against a real store, a fault injector and a search over every interleaving. If a
+request cannot be answered, a `cronce.vocabulary.errors.LedgerUnavailableError` is thrown into the generator.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from cronce.vocabulary.values import value_class
 
 @value_class
 class Swap:
-    """Write the whole record if what stands is `expected`; answered with `Swapped`."""
+    """Write the whole record if the row is as `expected`; answered with `Swapped`."""
 
     record: Record
     expected: Record | None
@@ -34,24 +33,24 @@ class Get:
 
 @value_class
 class Now:
-    """What time it is; answered with an aware datetime of whole milliseconds that never runs back."""
+    """Read the clock; answered with an aware datetime of whole milliseconds that never goes back."""
 
 
 @value_class
 class Skew:
-    """How far this host's clock is from the store's, by its last answer; a timedelta, 0 if unknown."""
+    """The difference of this host's clock from the store's last answer; a timedelta, 0 if unknown."""
 
 
 @value_class
 class Sleep:
-    """Wait that long, or until this process is asked to stop; answered with `Woke`."""
+    """Wait this long, or until this process is asked to stop; answered with `Woke`."""
 
     for_: timedelta
 
 
 @value_class
 class StopTask:
-    """Ask the platform to stop the owner's task, if it is one; answered with None, done or not."""
+    """Ask the platform to stop the owner's task, if the owner is a task; always answered with None."""
 
     owner: str
     reason: str
@@ -61,7 +60,7 @@ Operation = Swap | Get | Now | Skew | Sleep | StopTask
 
 T = TypeVar("T")
 Steps = Generator[Operation, Any, T]
-"""An operation of the ledger: yields questions, returns a T."""
+"""An operation of the ledger: yields requests, returns a T."""
 
 
 @value_class
@@ -69,8 +68,8 @@ class Swapped:
     """The answer to a swap.
 
     Attributes:
-        written: True if the record was written by this very request.
-        stands: What stands if it was not; None for "no row".
+        written: True if this request wrote the record.
+        stands: The current row if it did not; None for no row.
     """
 
     written: bool
@@ -85,7 +84,7 @@ class Woke:
 
 
 def swap(record: Record, expected: Record | None) -> Steps[Swapped]:
-    """Swap, and count a row that equals the record as written: then the earlier answer was lost."""
+    """Swap; a row that equals the record counts as written, because an earlier answer was lost."""
     answer: Swapped = yield Swap(record, expected)
     return Swapped(answer.written or answer.stands == record, answer.stands)
 
@@ -103,18 +102,18 @@ def get_slot(job: str) -> Steps[SlotRecord | None]:
 
 
 def read_clock() -> Steps[datetime]:
-    """What time it is."""
+    """The current time."""
     now: datetime = yield Now()
     return now
 
 
 def read_skew() -> Steps[timedelta]:
-    """How far this host's clock is from the store's."""
+    """The difference between this host's clock and the store's."""
     skew: timedelta = yield Skew()
     return skew
 
 
 def sleep(for_: timedelta) -> Steps[bool]:
-    """Wait; True if this process was asked to stop meanwhile."""
+    """Wait; True if this process was asked to stop."""
     woke: Woke = yield Sleep(for_)
     return woke.stopping

@@ -1,4 +1,4 @@
-"""What the ledger holds: a row a run, and a row a job that says which run holds the job now."""
+"""What the ledger holds: one row per run, and one row per job that says which run holds the job."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace, value_class
 
 SCHEMA = 1
-"""The layout written into every row. A row with a higher number is left alone."""
+"""The layout of every row written. A row with a higher number is left unchanged."""
 
 SLOT_KEY = "slot"
 RUN_PREFIX = "run#"
 
 NOTHING: Mapping[str, Any] = {}
-"""Shared by all rows without unknown attributes, and never changed."""
+"""Shared by all rows without unknown attributes; never changed."""
 
 KEPT_ATTEMPTS = 10
-"""How many earlier attempts a run remembers; older ones are forgotten first."""
+"""How many earlier attempts a run keeps; the oldest are dropped first."""
 
 MAX_CLOCK_SKEW = timedelta(seconds=5)
 """How far apart the clocks of two hosts may be: an expired lease still counts for this long."""
@@ -62,17 +62,17 @@ class RunRecord:
     Attributes:
         version: Rises by one with every write; 1 for the first.
         attempt: Number of the current or last attempt; the fencing token of the run.
-        failures: Attempts that started and failed by their own doing; bounded by `backoff_limit`.
-        token: Names the claim that wrote this attempt, so that its writer knows its own row.
-        lease_until: Until when a silent owner counts as alive. Absent on a foreign writer's row.
+        failures: Attempts that started and failed by themselves; limited by `backoff_limit`.
+        token: Identifies the claim that wrote this attempt, so that its writer recognizes its own row.
+        lease_until: When the lease expires. Absent on a foreign writer's row.
         result: What the work returned, as JSON text.
-        result_flag: `TRUNCATED` or `NOT_JSON` where the result could not be stored whole.
+        result_flag: `TRUNCATED` or `NOT_JSON` if the result is not stored in full.
         checkpoint: A cursor of the work, as JSON text; the next attempt resumes from it.
         cancel_requested: Who asked the owner to stop.
-        blocked_by: The period of the run that was at work.
-        actor: The person who released or forced the run, or the observer that gave it up.
+        blocked_by: The period of the run that held the job.
+        actor: The person who released, forced or requested the run, or the observer that gave it up.
         note: The reason that the actor gave.
-        expires_at: When DynamoDB may delete the row. No decision looks at it.
+        expires_at: When DynamoDB may delete the row. No decision depends on it.
         extra: Attributes that this version does not know; written back unchanged.
     """
 
@@ -119,7 +119,7 @@ class RunRecord:
         return replace(self, version=self.version + 1, status=TRANSITIONS[self.status, event], **changes)
 
     def past(self, *, finished_at: datetime | None = None, reason: str | None = None) -> PastAttempt:
-        """The current attempt as history; one that still counts as running is history as failed."""
+        """The current attempt as an earlier one; one that is still RUNNING is kept as FAILED."""
         return PastAttempt(
             attempt=self.attempt,
             status=Status.FAILED if self.status is Status.RUNNING else self.status,
@@ -141,19 +141,19 @@ class RunRecord:
         return Liveness.EXPIRED if now > self.lease_until + max_clock_skew else Liveness.ALIVE
 
     def is_attempt(self, attempt: int | None, token: str | None) -> bool:
-        """True if the row is about exactly that attempt of that claim."""
+        """True if the row has exactly this attempt of this claim."""
         return self.attempt == attempt and self.token == token
 
 
 @value_class(kw_only=True)
 class SlotRecord:
-    """Which run holds the job now; free if `period` is None.
+    """Which run holds the job; free if `period` is None.
 
-    It has no lease of its own: it is stale as soon as that run is not RUNNING with that attempt
-    and token. It is never deleted, so that `fence` only ever rises.
+    It has no lease: it is stale as soon as that run is not RUNNING with that attempt and token. It is never deleted,
+    so `fence` never falls.
 
     Attributes:
-        fence: Rises by one each time the slot is taken; the fencing token of the job.
+        fence: Rises by one each time the slot is acquired; the fencing token of the job.
     """
 
     job: str
@@ -195,7 +195,7 @@ class SlotRecord:
         )
 
     def freed(self) -> Self:
-        """The slot one version later, held by nobody."""
+        """The slot one version later, free."""
         return replace(
             self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None
         )
@@ -215,15 +215,15 @@ def run_key(period: str) -> str:
 
 
 def whole_milliseconds(at: datetime) -> datetime:
-    """The instant as it is stored: cut to milliseconds, so that a row reads back equal."""
+    """The instant as stored: truncated to milliseconds, so that a row reads back equal."""
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 def lease_end(now: datetime, lease: timedelta) -> datetime:
-    """When a lease that starts now is over, as stored."""
+    """When a lease that starts now expires, as stored."""
     return whole_milliseconds(now + lease)
 
 
 def expiry(now: datetime, retention: timedelta) -> datetime:
-    """When a row written now may be deleted, in whole seconds as DynamoDB's TTL wants it."""
+    """When a row written now may be deleted, in whole seconds as DynamoDB's TTL requires."""
     return (now + retention).replace(microsecond=0)

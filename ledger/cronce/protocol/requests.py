@@ -16,16 +16,15 @@ from cronce.vocabulary.values import value_class
 __all__ = ["RefusalReason"]
 
 RETENTION = timedelta(days=400)
-"""How long a row is kept: a yearly job still finds last year's run."""
+"""How long a row is kept: long enough for a yearly job to find last year's run."""
 
 
 def bearable_skew(lease: timedelta, *, max_clock_skew: timedelta) -> timedelta:
-    """How far a host's clock may be from the store's before it is not acted on.
+    """How much a host's clock may differ from the store's before the host must not act.
 
-    Two hosts may then be twice as far apart. What a lease bears is `max_clock_skew`, which others
-    add to its end, and the fifth of it in which its owner does not act any more. One second goes
-    to the store's `Date`, which has no smaller unit. From a lease of 35 s on, this is
-    `max_clock_skew` itself.
+    Two hosts may then differ by twice as much. A lease tolerates `max_clock_skew`, which others add to its end, and
+    the last fifth of the lease, in which its owner no longer acts. One second is subtracted because the store's
+    `Date` has no smaller unit. For leases of 35 s and more, this is `max_clock_skew`.
     """
     return min(max_clock_skew, (max_clock_skew + lease / 5) / 2 - timedelta(seconds=1))
 
@@ -36,7 +35,7 @@ def too_late(scheduled_at: datetime | None, deadline: timedelta | None, at: date
 
 
 class RefusalReason(StrEnum):
-    """Why a claim was not given; stable, for scripts and dashboards."""
+    """Why a claim was refused; stable, for scripts and dashboards."""
 
     ALREADY_SUCCEEDED = "ALREADY_SUCCEEDED"
     RUNNING_ELSEWHERE = "RUNNING_ELSEWHERE"
@@ -55,11 +54,11 @@ class ClaimRequest:
     """A claimant's request for a run.
 
     Attributes:
-        token: Minted once for this request, outside every retry.
-        owner: What the claimant is called in the ledger.
+        token: Created once for this request, outside every retry.
+        owner: The claimant's name in the ledger.
         force: The reason for repeating a success, if a person gave one.
-        actor: The person, where one decided.
-        note: That person's reason, where nothing is forced.
+        actor: The person who decided, if any.
+        note: That person's reason, if nothing is forced.
     """
 
     run: RunName
@@ -102,18 +101,18 @@ class ClaimRequest:
 
     @property
     def bearable_skew(self) -> timedelta:
-        """How far this host's clock may be from the store's."""
+        """How much this host's clock may differ from the store's."""
         return bearable_skew(self.policy.lease, max_clock_skew=self.max_clock_skew)
 
     @property
     def suspended(self) -> bool:
-        """True if the job is suspended for this kind of trigger."""
+        """True if the job is suspended for this trigger."""
         return self.policy.suspend and not self.trigger.by_person
 
 
 @value_class
 class Refused:
-    """No claim, and why; `record` is the run as it stands."""
+    """No claim, and why; `record` is the current row of the run."""
 
     reason: RefusalReason
     record: RunRecord | None = None
@@ -121,6 +120,6 @@ class Refused:
 
 @value_class
 class Skewed:
-    """No claim: the store's clock and this host's are further apart than leases can bear."""
+    """No claim: this host's clock differs from the store's by more than leases tolerate."""
 
     skew: timedelta

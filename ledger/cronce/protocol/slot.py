@@ -1,8 +1,8 @@
-"""Take the job, so that two runs of it never overlap.
+"""Acquire the job, so that two runs of it never overlap.
 
-The slot names the run that holds the job. It is free, or stale (that run is no longer RUNNING
-with that attempt and token), or held. A holder whose lease is over is marked FAILED *before* its
-slot is taken: if it only slept, it fails at its next heartbeat.
+The slot names the run that holds the job. It is free, or stale (that run is no longer RUNNING with that attempt and
+token), or held. A holder whose lease has expired is marked FAILED *before* its slot is acquired: if it was only
+paused, its next heartbeat fails.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def course_beside(holder: RunRecord, policy: ConcurrencyPolicy, scheduled_at: da
 
 
 def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
-    """Take the job for the held run, as the concurrency policy says, or give the run back."""
+    """Acquire the job for the held run, as the concurrency policy says, or give the run back."""
     slot = yield from get_slot(ask.job)
     while True:
         holder = yield from _holder_of(slot, held)
@@ -83,7 +83,7 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
 
 
 def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[RunRecord | SlotRecord | Refused | None]:
-    """Who has the job: another run that is RUNNING, myself (the slot), my successor (refused), or nobody."""
+    """Who holds the job: another run that is RUNNING, myself (the slot), my successor (refused), or nobody."""
     if slot is None or slot.period is None:
         return None
     mine = held.run
@@ -96,7 +96,7 @@ def _holder_of(slot: SlotRecord | None, held: Held) -> Steps[RunRecord | SlotRec
 
 
 def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord) -> Steps[Held | Refused]:
-    """Do what the policy says while another run lives: step back, or wait a little and go on."""
+    """Do what the policy says while another run is alive: step back, or wait for a moment and continue."""
     course = course_beside(holder, ask.policy.concurrency_policy, ask.scheduled_at)
     if course is Course.STEP_BACK:
         outcome = Outcome(event=Event.BLOCK, reason=Reason.OVERLAP, blocked_by=holder.period)

@@ -1,4 +1,4 @@
-"""The states of a run and every change between them. `docs/protocol.md` draws this table."""
+"""The states of a run and every change between them; drawn in `docs/protocol.md`."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ class Event(StrEnum):
     """What can happen to a run."""
 
     CLAIM = "CLAIM"
-    """A process takes a run that nobody touched before."""
+    """A process acquires a run that has no row."""
     SUSPEND = "SUSPEND"
     """A tick arrives for a suspended job."""
     EXPIRE = "EXPIRE"
-    """A tick arrives, or still waits, after its starting deadline."""
+    """A tick arrives, or is still waiting, after its starting deadline."""
     MISS = "MISS"
     """An observer finds that a tick was never delivered or its task never started, or learns the cause later."""
     RENEW = "RENEW"
-    """The owner says that it lives, or stores a checkpoint."""
+    """The owner renews its lease, or stores a checkpoint."""
     CANCEL = "CANCEL"
-    """Somebody asks the owner to stop."""
+    """Another process asks the owner to stop."""
     BLOCK = "BLOCK"
-    """The claimed run finds another run of the job at work and stands back."""
+    """The claimed run finds another run of the job alive and steps back."""
     COMPLETE = "COMPLETE"
-    """The owner's work is done. It outranks an observer that took the owner for dead."""
+    """The owner's work succeeded. This outranks an observer that considered the owner dead."""
     FAIL = "FAIL"
-    """The attempt ended without success, or an observer found it dead, or its task stopped before it claimed."""
+    """The attempt failed, or an observer found its owner dead, or its task stopped before it claimed."""
     TAKE_OVER = "TAKE_OVER"
     """A process begins the next attempt."""
     FORCE = "FORCE"
     """A person repeats a success, with a reason."""
     RELEASE = "RELEASE"
-    """A person frees a held or stuck run for the next attempt."""
+    """A person releases a held or stuck run for the next attempt."""
     GIVE_UP = "GIVE_UP"
     """An observer notes that no machine starts the run again."""
 
@@ -70,4 +70,4 @@ TRANSITIONS: Mapping[tuple[Status | None, Event], Status] = MappingProxyType(
         (_S, Event.FORCE): _R,
     }
 )
-"""(status before, event) -> status after; `None` is "no row". What is not here cannot happen."""
+"""(status before, event) -> status after; `None` is "no row". No other change can happen."""

@@ -1,1 +1,1 @@
-"""What everybody says alike; it imports nothing of ours: errors, names, durations, policy, states, exit codes, ..."""
+"""Words that every room uses: errors, names, durations, policy, states, exit codes. Imports no other room."""

@@ -22,14 +22,14 @@ _LONGEST = timedelta(days=366)
 
 
 def parse_duration(value: object, *, what: str) -> timedelta:
-    """The duration that `value` says.
+    """The duration that `value` gives.
 
     Args:
         value: A non-negative number of seconds, or text such as `90s`, `5m`, `2h`, `500ms`.
         what: The name of the setting, for the error.
 
     Raises:
-        InputInvalidError: It is not a duration, is negative, or is over 366 days.
+        InputInvalidError: It is not a duration, is negative, or is longer than 366 days.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise InputInvalidError(what, value, _ALLOWED)
@@ -44,7 +44,7 @@ def parse_duration(value: object, *, what: str) -> timedelta:
 
 
 def format_duration(duration: timedelta) -> str:
-    """The shortest spelling that `parse_duration` reads back as the same duration."""
+    """The shortest text that `parse_duration` reads back as the same duration."""
     milliseconds = round(duration / timedelta(milliseconds=1))
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
         if milliseconds and milliseconds % size == 0:

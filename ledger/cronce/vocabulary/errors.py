@@ -1,7 +1,7 @@
 """Every error cronce raises, under one root.
 
-A message says what happened, to which job and period, and what to do about it. Losing a race is
-not here: that is a value (`cronce.Refusal`), because nothing went wrong.
+A message says what happened, to which job and period, and what to do. Losing a race is not an error: it is a value
+(`cronce.Refusal`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = [
 
 
 class CronceError(Exception):
-    """Something about cronce went wrong; the message says what, where, and what to do."""
+    """The root of all errors; the message says what failed, where, and what to do."""
 
 
 class InputInvalidError(CronceError):
-    """A value from outside cannot be used; nothing was written.
+    """A given value cannot be used; nothing was written.
 
     Attributes:
-        what: The thing that was given, as its giver knows it: `job`, `--lease`, `CRONCE_POLICY`.
-        value: What was given.
-        allowed: What would have been taken.
+        what: The name under which it was given: `job`, `--lease`, `CRONCE_POLICY`.
+        value: The value.
+        allowed: What is accepted.
     """
 
     def __init__(self, what: str, value: object, allowed: str) -> None:
@@ -38,12 +38,12 @@ class InputInvalidError(CronceError):
         super().__init__(f"{what}: {_shown(value)} is not usable; allowed: {allowed}")
 
     def called(self, what: str) -> InputInvalidError:
-        """The same error under the name that the giver of the value knows it by."""
+        """The same error under another name of the value: the one under which it was given."""
         return InputInvalidError(what, self.value, self.allowed)
 
 
 class InputMissingError(CronceError):
-    """Something that cronce must be told was not told, and it does not guess; nothing was written."""
+    """A required value was not given, and is not guessed; nothing was written."""
 
     def __init__(self, what: str, how: str) -> None:
         self.what = what
@@ -51,13 +51,13 @@ class InputMissingError(CronceError):
 
 
 class LedgerUnavailableError(CronceError):
-    """The store did not answer, or not in a usable way; the work must not start on it.
+    """The store gave no usable answer; the work must not start.
 
-    Whether a write landed is unknown. Asking again with the same token is safe.
+    It is unknown whether a write was stored. A repeated request with the same token is safe.
 
     Attributes:
-        where: The store as a person knows it, for DynamoDB the table, the Region and the endpoint.
-        cause: What went wrong there.
+        where: The store; for DynamoDB the table, the Region and the endpoint.
+        cause: What failed.
         transient: True if the same request may succeed a moment later.
     """
 
@@ -69,7 +69,7 @@ class LedgerUnavailableError(CronceError):
 
 
 class RecordUnreadableError(LedgerUnavailableError):
-    """A row is there but is not one this version can read; it is neither used nor overwritten."""
+    """A row exists that this version cannot read; it is neither used nor overwritten."""
 
     def __init__(self, job: str, key: str, problem: str) -> None:
         self.job = job
@@ -83,11 +83,11 @@ class RecordUnreadableError(LedgerUnavailableError):
 
 
 class ClockSkewError(LedgerUnavailableError):
-    """This host's clock disagrees with the store's by more than leases can bear."""
+    """This host's clock differs from the store's by more than leases tolerate."""
 
 
 class LeaseLostError(CronceError):
-    """The claim is no longer this process's; its work must stop, and its outcome was not written."""
+    """This process no longer holds the claim; its work must stop, and its outcome was not written."""
 
     def __init__(self, job: str, period: str, attempt: int, why: str) -> None:
         self.job = job
@@ -101,12 +101,12 @@ class LeaseLostError(CronceError):
 
 
 class StopRequestedError(CronceError):
-    """The claim is still held, but the work was asked to end; raised by `Claim.check`."""
+    """The claim is still held, but the work was asked to stop; raised by `Claim.check`."""
 
 
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001  # too deep, or a class of somebody else's: the error still has to be told
+    except Exception:  # noqa: BLE001  # too deep, or a foreign class whose repr fails: the error is still reported
         return f"a {type(value).__name__}"
     return text if len(text) <= 120 else f"{text[:100]}... ({len(text)} characters)"

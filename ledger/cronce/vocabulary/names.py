@@ -1,4 +1,4 @@
-"""What a job and a period may be called, and how a period follows from a scheduled time."""
+"""The names of jobs and periods, and the period of a scheduled time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_JOB_BYTES = 2048
 """DynamoDB's limit for a partition key (Developer Guide, "Constraints in Amazon DynamoDB")."""
 
 MAX_PERIOD_BYTES = 1024 - len("run#")
-"""DynamoDB's limit for a sort key, less the prefix of a run's key."""
+"""DynamoDB's limit for a sort key, minus the prefix of a run's key."""
 
 MAX_SCHEDULE_NAME = 64
 """Characters of the name of a schedule or its group (Scheduler API Reference, CreateSchedule)."""
@@ -56,24 +56,23 @@ class RunName:
 
 
 def checked_job(job: object, *, what: str = "job") -> JobName:
-    """The job's name, unchanged, if the ledger can hold it.
+    """The job's name, unchanged.
 
     Raises:
-        InputInvalidError: It is empty, too long in bytes, or holds what nobody can see or type.
+        InputInvalidError: It is empty, too long in bytes, or contains characters that are not printable.
     """
     return JobName(_checked_text(job, what=what, most=MAX_JOB_BYTES, forbidden=""))
 
 
 def checked_period(period: object, *, what: str = "period") -> Period:
-    """The period in its one canonical spelling.
+    """The period in its canonical spelling.
 
-    A timestamp is written in UTC (`2026-11-29T06:00:00Z`), so that two spellings of one instant
-    are one period. Any other text (`2026-11-29`, `2026-W48`) stands as it is. `#` separates the
-    parts of a key and is refused.
+    A timestamp is written in UTC (`2026-11-29T06:00:00Z`), so that two spellings of one instant are one period. Any
+    other text (`2026-11-29`, `2026-W48`) is unchanged. `#` separates the parts of a key and is refused.
 
     Raises:
-        InputInvalidError: It is not usable text, or a timestamp without a time zone or with a
-            fraction of a second.
+        InputInvalidError: It is not printable text of an allowed length, or it is a timestamp without a time zone or
+            with a fraction of a second.
     """
     text = _checked_text(period, what=what, most=MAX_PERIOD_BYTES, forbidden="#")
     if _TIMESTAMP.match(text):
@@ -93,12 +92,11 @@ def checked_scheduled_time(at: object, *, what: str = "scheduled_at") -> datetim
 
 
 def parse_scheduled_time(value: object, *, what: str) -> datetime:
-    """The nominal fire time that `value` says, in UTC.
+    """The nominal fire time that the text gives, in UTC.
 
     Raises:
-        InputInvalidError: It is not ISO 8601 with a time zone and whole seconds. A fraction is
-            refused because a nominal time has none: it would be the clock's, and two readings of
-            a clock are two periods.
+        InputInvalidError: It is not ISO 8601 with a time zone and whole seconds. A nominal time has no fraction: a
+            fraction comes from a clock, and two readings of a clock would be two periods.
     """
     allowed = "a nominal time with its zone and whole seconds, such as 2026-11-29T06:00:00Z"
     if not isinstance(value, str) or not _TIMESTAMP.match(value):
@@ -119,7 +117,7 @@ def period_of(scheduled_at: datetime) -> Period:
 
 
 def scheduled_time_of(period: str) -> datetime | None:
-    """The nominal time that a canonical period names, if it is one."""
+    """The nominal time that a canonical period is, or None."""
     return parse_scheduled_time(period, what="period") if _TIMESTAMP.match(period) else None
 
 
@@ -134,16 +132,16 @@ def ledger_name(url: str) -> str:
 
 
 def schedule_group_name(table_name: str) -> str:
-    """The name of the schedule group that goes with a ledger's table of this name, at most 64 characters."""
+    """The name of the schedule group of the ledger with this table; at most 64 characters."""
     if len(table_name) <= MAX_SCHEDULE_NAME:
         return table_name
-    import hashlib  # noqa: PLC0415  # not on the way of `cronce exec`
+    import hashlib  # noqa: PLC0415  # `cronce exec` does not need it
 
     return f"{table_name[:51]}-{hashlib.sha256(table_name.encode()).hexdigest()[:12]}"
 
 
 def schedule_name_stem(job: str) -> str:
-    """What the name of the job's schedule begins with: the job's name for people, as far as a schedule takes it."""
+    """The beginning of the name of the job's schedule: the job's name with the characters that a schedule may have."""
     return re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")[: MAX_SCHEDULE_NAME - 13] or "job"
 
 

@@ -1,4 +1,4 @@
-"""What a job may store beside its run: a result, a checkpoint, an error's text."""
+"""What a job may store with its run: a result, a checkpoint, the text of an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cronce.vocabulary.errors import InputInvalidError
 
 MAX_TEXT_BYTES = 4096
 MAX_JSON_BYTES = 32 * 1024
-"""Far below DynamoDB's 400 KB an item, because every heartbeat writes the row again."""
+"""Far below DynamoDB's limit of 400 KB per item, because every heartbeat rewrites the row."""
 
 
 def shortened(text: str, most: int = MAX_TEXT_BYTES) -> str:
@@ -18,10 +18,10 @@ def shortened(text: str, most: int = MAX_TEXT_BYTES) -> str:
 
 
 def encode_result(value: object) -> tuple[str | None, str | None]:
-    """The result as JSON text, and a flag where it could not be stored whole.
+    """The result as JSON text, and a flag if it is not stored in full.
 
-    A result never costs the success it belongs to: one that is too large is cut
-    (`TRUNCATED`), one that is not JSON is left out (`NOT_JSON`).
+    A result that cannot be stored does not turn a success into a failure: one that is too large is truncated
+    (`TRUNCATED`), one that is not JSON is omitted (`NOT_JSON`).
     """
     if value is None:
         return None, None
@@ -37,7 +37,7 @@ def encode_checkpoint(value: object) -> str:
     """The checkpoint as JSON text.
 
     Raises:
-        InputInvalidError: It is not JSON, or too large; a cursor that came back cut would be wrong.
+        InputInvalidError: It is not JSON, or too large; a truncated cursor would be wrong.
     """
     allowed = f"a small cursor: JSON (no NaN, no None alone), at most {MAX_JSON_BYTES} bytes"
     try:
@@ -50,7 +50,7 @@ def encode_checkpoint(value: object) -> str:
 
 
 def decode_json(text: str | None) -> object:
-    """The value that was stored, or the text itself where it is not whole JSON."""
+    """The value that was stored, or the text itself if it is not complete JSON."""
     if text is None:
         return None
     try:
@@ -61,5 +61,5 @@ def decode_json(text: str | None) -> object:
 
 
 def _json(value: object) -> str:
-    # ASCII: then a byte is a character, and a lone surrogate survives as an escape.
+    # ASCII only: one byte per character, and a lone surrogate is kept as an escape.
     return json.dumps(value, allow_nan=False, separators=(",", ":"))

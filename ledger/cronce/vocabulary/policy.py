@@ -1,4 +1,4 @@
-"""How a job treats overlaps, lateness, failures and crashes, in Kubernetes CronJob's words."""
+"""How a job handles overlaps, lateness, failures and crashes, in the terms of Kubernetes CronJob."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _ONE_SECOND = timedelta(seconds=1)
 
 
 class ConcurrencyPolicy(StrEnum):
-    """What happens when a run of the job is due while another one still runs."""
+    """What happens when a run of the job is due while another run is alive."""
 
     ALLOW = "ALLOW"
-    """They run side by side."""
+    """Both run at the same time."""
     FORBID = "FORBID"
     """The later one is skipped."""
     REPLACE = "REPLACE"
-    """The running one is asked to stop; the later one starts when it is gone."""
+    """The running one is asked to stop; the later one starts when it has ended."""
     WAIT = "WAIT"
     """The later one waits for the running one, until its starting deadline."""
 
 
 class OnLost(StrEnum):
-    """What happens to a run whose process died without a word."""
+    """What happens to a run whose process died without reporting an outcome."""
 
     RETRY = "RETRY"
     """The next claim takes it over."""
@@ -38,7 +38,7 @@ class OnLost(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """Which of the ticks that nobody delivered are run afterwards."""
+    """Which missed ticks are run afterwards."""
 
     NONE = "NONE"
     LATEST = "LATEST"
@@ -47,7 +47,7 @@ class CatchUp(StrEnum):
 
 @value_class(kw_only=True)
 class Policy:
-    """How a job treats overlaps, lateness, failures and crashes.
+    """How a job handles overlaps, lateness, failures and crashes.
 
     A field takes a value of its type, or the text or number that a person writes for it (`"FORBID"`, `"5m"`); anything
     else is an `InputInvalidError` that names the field.
@@ -55,12 +55,12 @@ class Policy:
     Attributes:
         concurrency_policy: See `ConcurrencyPolicy`; a member, or its name as text.
         starting_deadline: How late after its scheduled time a run may start for the first time.
-        active_deadline: How long an attempt may take.
+        active_deadline: How long an attempt may run.
         backoff_limit: How many failed attempts are retried.
-        suspend: True if scheduled runs are skipped. A person's rerun is not.
+        suspend: True to skip scheduled runs. A person's rerun is not skipped.
         catch_up: See `CatchUp`.
         on_lost: See `OnLost`.
-        lease: How long a claim outlives a process that died; heartbeats renew it every quarter.
+        lease: How long the claim of a dead process is respected; a heartbeat renews it every quarter of this time.
     """
 
     concurrency_policy: ConcurrencyPolicy = ConcurrencyPolicy.FORBID
@@ -86,7 +86,7 @@ class Policy:
 
     @classmethod
     def from_json(cls, text: str, *, what: str = "policy") -> Policy:
-        """The policy that a JSON object says, e.g. `{"backoff_limit": 2, "lease": "60s"}`.
+        """The policy that a JSON object gives, e.g. `{"backoff_limit": 2, "lease": "60s"}`.
 
         Raises:
             InputInvalidError: It is not a JSON object, or a field is unknown or not usable.
@@ -101,7 +101,7 @@ class Policy:
 
     @classmethod
     def from_fields(cls, given: dict[str, object], *, what: str = "policy") -> Policy:
-        """The policy that the fields say, each as a person writes it; absent ones are the default.
+        """The policy with these fields, each as a person writes it; absent ones have their defaults.
 
         Raises:
             InputInvalidError: A field is unknown or not usable; the error names it.
@@ -116,11 +116,11 @@ class Policy:
             raise error.called(f"{what} {error.what}") from None
 
     def to_json(self) -> str:
-        """The JSON that `from_json` reads back as this policy; defaults are left out."""
+        """The JSON that `from_json` reads back as this policy; defaults are omitted."""
         return json.dumps(self.to_fields())
 
     def to_fields(self) -> dict[str, object]:
-        """The fields that `from_fields` reads back as this policy; defaults are left out."""
+        """The fields that `from_fields` reads back as this policy; defaults are omitted."""
         default = Policy()
         values = {name: getattr(self, name) for name in field_names(Policy)}
         changed = {name: value for name, value in values.items() if value != getattr(default, name)}
@@ -156,7 +156,7 @@ def _duration(value: object, *, what: str) -> timedelta:
 
 
 def _choice(kind: type[StrEnum], value: object, *, what: str) -> StrEnum:
-    """The member that `value` names; case does not matter, as in a shell command."""
+    """The member that `value` names, in any case."""
     if isinstance(value, str) and value.upper() in kind.__members__:
         return kind[value.upper()]
     raise InputInvalidError(what, value, ", ".join(kind))
@@ -165,6 +165,6 @@ def _choice(kind: type[StrEnum], value: object, *, what: str) -> StrEnum:
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     given = dict(pairs)
     if len(given) != len(pairs):
-        msg = "a field stands twice"
+        msg = "a field is given twice"
         raise ValueError(msg)
     return given

@@ -1,4 +1,4 @@
-"""How a run ends, why, and who asked for it: the words as stored."""
+"""States, reasons and triggers of a run, as stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Reason", "Status", "Trigger"]
 
 
 class Status(StrEnum):
-    """Where a run stands, as stored."""
+    """The state of a run, as stored."""
 
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a run stands where it stands, as stored; observers may store other texts."""
+    """Why a run has its state, as stored; observers may store other texts."""
 
     EXIT_CODE = "exit_code"
     ERROR = "error"
@@ -34,13 +34,13 @@ class Reason(StrEnum):
     TOO_LATE = "too_late"
     NEVER_DELIVERED = "never_delivered"
     LAUNCH_FAILED = "launch_failed"
-    """Stands alone, or before what the platform said: `launch_failed: AccessDeniedException`."""
+    """May be followed by what the platform reported: `launch_failed: AccessDeniedException`."""
     UNCLAIMED = "unclaimed"
-    """The task ended with exit code 0 and never claimed: nobody knows whether the work was done."""
+    """The task ended with exit code 0 and never claimed: it is unknown whether the work was done."""
 
 
 class Trigger(StrEnum):
-    """Who asked for the attempt."""
+    """Who requested the attempt."""
 
     SCHEDULE = "schedule"
     RETRY = "retry"
@@ -50,5 +50,5 @@ class Trigger(StrEnum):
 
     @property
     def by_person(self) -> bool:
-        """True where a person decided: no limit on attempts or lateness then applies."""
+        """True if a person requested it: limits on attempts and lateness do not apply."""
         return self in (Trigger.MANUAL, Trigger.BACKFILL)

@@ -1,8 +1,9 @@
-"""Value classes: frozen, with slots, compared by what they hold.
+"""Value classes: frozen, with slots, compared by their fields.
 
-They are what `@dataclass(frozen=True, slots=True)` makes, for type checkers too. The standard
-decorator writes source code for every class and compiles it, and loads `inspect` to do so: that
-was a quarter of the time in which `cronce exec` decides (docs/adr/0006-lean-transport.md).
+`value_class` gives what `@dataclass(frozen=True, slots=True)` gives, also to type checkers. The standard decorator
+generates and compiles source code for every class and loads `inspect`, which took a quarter of the time in which
+`cronce exec` decides (docs/adr/0006-lean-transport.md). Modules that `cronce exec` loads use this one, all other
+modules use `dataclasses`; tests/processes/test_what_exec_loads.py checks both.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ def value_class(cls: type[T]) -> type[T]: ...
 def value_class(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True)
 def value_class(cls: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
-    """Make a class of annotated fields, in their order, into a value class.
+    """Make a value class of a class with annotated fields.
 
-    A field's default must be immutable: it is shared. `__post_init__` runs at the end of
-    `__init__`; a method that the class has itself is kept.
+    A field's default must be immutable, because it is shared. `__post_init__` runs at the end of `__init__`. A method
+    that the class defines is kept.
 
     Args:
         cls: The class; it may have no base class with fields.
