@@ -11,6 +11,23 @@ from pathlib import Path
 import pytest
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
+PROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+BACKEND = """
+import pathlib, zipfile
+
+def build_editable(folder, settings=None, metadata=None):
+    name = "cronce-1-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(folder, name), "w") as wheel:
+        wheel.writestr("cronce-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: cronce\\nVersion: 1\\n")
+        wheel.writestr("cronce-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("cronce-1.dist-info/RECORD", "")
+    return name
+"""
 REFUSES_VERSION = "#!/bin/sh\nexit 1\n"
 REFUSES_ENSUREPIP = f"""#!/bin/sh
 case "$2" in *ensurepip*) exit 1;; esac
@@ -22,8 +39,9 @@ exec {sys.executable} "$@"
 def checkout(tmp_path: Path) -> Path:
     """A folder with the Makefile and no environment yet."""
     shutil.copy(MAKEFILE, tmp_path)
-    (tmp_path / "requirements.txt").touch()
-    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "constraints.txt").touch()
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    (tmp_path / "backend.py").write_text(BACKEND)
     return tmp_path
 
 
@@ -59,12 +77,14 @@ def test_no_python_at_all_is_said_too(checkout: Path) -> None:
     """With the way to name one."""
     done = _make(checkout, "test", "PYTHON=")
     assert done.returncode != 0
-    assert "Install one, or say PYTHON=" in done.stderr
+    assert "Install one, or set PYTHON=" in done.stderr
 
 
 @pytest.mark.slow
 def test_a_fresh_checkout_gets_its_environment_once(checkout: Path) -> None:
-    """The second call finds it and does nothing."""
-    assert _make(checkout, "venv", f"PYTHON={sys.executable}").returncode == 0
+    """The first call says what it installs; the second call finds it and does nothing."""
+    first = _make(checkout, "venv", f"PYTHON={sys.executable}")
+    assert first.returncode == 0, first.stderr
+    assert "Installing the project and its tools into .venv" in first.stdout
     assert (checkout / ".venv" / "bin" / "python").exists()
-    assert "pip install" not in _make(checkout, "venv").stdout
+    assert "Installing" not in _make(checkout, "venv").stdout
