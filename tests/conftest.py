@@ -13,7 +13,8 @@ import pytest
 
 from tests.support import dynamodb_local as dynamodb_local_server
 from tests.support.lane_plugin import LanePlugin
-from tests.support.lanes import Lane, prepare_pid_namespace
+from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
+from tests.support.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LANES = (
     Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
+    Lane(name="terminal", prepare=prepare_terminal),
 )
 
 
@@ -42,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "NO_PROXY": "127.0.0.1,localhost",
     }
     config.pluginmanager.register(LanePlugin(LANES), "lanes")
+    if hasattr(config, "workerinput"):
+        os.setpgid(0, 0)  # Ctrl-C is for the process that was started, which then ends its workers
+    else:
+        config.pluginmanager.register(Scratch(), "scratch")
 
 
 @pytest.fixture(scope="session")

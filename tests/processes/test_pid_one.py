@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.host import JOB, PERIOD, until
+from tests.support.lanes import IN_PID_NAMESPACE
 
 if TYPE_CHECKING:
     from tests.support.host import Command, Host
@@ -87,7 +88,7 @@ def test_as_pid_1_it_tells_by_which_signal_the_child_ended(host: Host, number: s
 def start_container(host: Host, script: str, *options: str) -> Command:
     """Start `cronce exec` with the script as PID 1 of a new namespace with a `/proc` of its own."""
     which = ("--ledger", host.url, "--job", JOB, "--period", PERIOD, *options)
-    return host.start("unshare", "-pf", "--mount-proc", "cronce", "exec", *which, "--", "sh", "-c", script)
+    return host.start(*IN_PID_NAMESPACE, "cronce", "exec", *which, "--", "sh", "-c", script)
 
 
 def children_of(pid: int) -> list[int]:

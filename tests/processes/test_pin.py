@@ -25,6 +25,7 @@ from cronce.protocol.transitions import Event
 from cronce.vocabulary.states import Reason
 from tests.processes.conftest import table_url
 from tests.support.host import JOB, Host, until
+from tests.support.lanes import IN_PID_NAMESPACE
 from tests.support.proxy import Mode
 
 if TYPE_CHECKING:
@@ -486,7 +487,7 @@ class TestPidOne:
         """
         host.log.touch()
         which = ("--ledger", host.url, "--job", JOB)
-        container = host.start("unshare", "-pf", "--mount-proc", "cronce", "pin", *which, "--", "sh", "-c", script)
+        container = host.start(*IN_PID_NAMESPACE, "cronce", "pin", *which, "--", "sh", "-c", script)
         host.await_log("pid 1 is cronce pin")
         (pid_1,) = children_of(container.pid)
         os.kill(pid_1, signal.SIGTERM)

@@ -169,6 +169,7 @@ def test_sigterm_at_any_moment_of_the_start_leaves_nothing_running(host: Host) -
     assert outcomes <= {None, ("FAILED", "interrupted")}, f"seed {seed}"
 
 
+@pytest.mark.lane("terminal")
 def test_ctrl_c_in_a_terminal_reaches_the_child_once(host: Host) -> None:
     """The terminal gives it to both; the guard does not pass it on a second time."""
     keyboard, terminal = os.openpty()

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+IN_PID_NAMESPACE = ("unshare", "-pf", "--mount-proc")
+"""Put before a command, which is then PID 1 of a new namespace with a `/proc` of its own."""
+
+
 class LaneUnavailableError(Exception):
     """The machine has not what a lane needs; the message says what is missing."""
 
@@ -45,17 +49,31 @@ def lanes_are_required() -> bool:
 
 
 def prepare_pid_namespace() -> None:
-    """A process can be PID 1 of its own namespace here.
+    """A process can be PID 1 of a namespace that has its own `/proc`, exactly as the tests start it.
 
     Raises:
-        LaneUnavailableError: There is no `unshare`, or this user may not use it.
+        LaneUnavailableError: There is no `unshare`, or it may not do that here: not root, or a chroot or container.
     """
     try:
-        subprocess.run(["unshare", "-pf", "true"], check=True, capture_output=True, text=True, timeout=30)
+        command = [*IN_PID_NAMESPACE, "sh", "-c", 'test "$(cut -d " " -f 1 /proc/self/stat)" -lt 10']
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
     except FileNotFoundError:
         raise LaneUnavailableError("there is no `unshare` (util-linux)") from None
     except subprocess.CalledProcessError as error:
-        raise LaneUnavailableError(f"`unshare -pf` needs root: {error.stderr.strip()}") from error
+        raise LaneUnavailableError(f"`{' '.join(IN_PID_NAMESPACE)}` failed: {error.stderr.strip()}") from error
+
+
+def prepare_terminal() -> None:
+    """A process can have a terminal here.
+
+    Raises:
+        LaneUnavailableError: The machine gives no pseudo-terminal.
+    """
+    try:
+        for end in os.openpty():
+            os.close(end)
+    except OSError as error:
+        raise LaneUnavailableError(f"there is no pseudo-terminal: {error}") from error
 
 
 @cache

@@ -1,0 +1,63 @@
+"""One temporary folder per test session, for the tests and everything they start, that is gone afterwards.
+
+Also after Ctrl-C: then the processes that tests started and could not stop are ended first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+
+class Scratch:
+    """The plugin of the process that a person started; workers and children inherit the folder as `TMPDIR`."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="cronce-tests-"))
+        self._outer = os.environ.get("TMPDIR")
+        self._kept = False
+        self._use(str(self._folder))
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter, exitstatus: int) -> None:
+        """Keep the files of failed tests, and say where they are."""
+        self._kept = exitstatus == pytest.ExitCode.TESTS_FAILED
+        if self._kept:
+            terminalreporter.write_line(f"the files of the failed tests are in {self._folder}")
+
+    @pytest.hookimpl(trylast=True)  # xdist stops its workers first
+    def pytest_unconfigure(self) -> None:
+        """Remove the folder, and whatever still runs in it."""
+        for pid in self._living():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._use(self._outer)
+        if not self._kept:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _living(self) -> list[int]:
+        """Every process of the session but this one; only Linux tells (man 5 proc)."""
+        mark = f"TMPDIR={self._folder}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if int(process.name) != os.getpid() and mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+        return found
+
+    @staticmethod
+    def _use(folder: str | None) -> None:
+        if folder is None:
+            os.environ.pop("TMPDIR", None)
+        else:
+            os.environ["TMPDIR"] = folder
+        tempfile.tempdir = None  # looked up anew
