@@ -1,1 +1,1 @@
-"""The ledger as a program uses it: `Ledger`, `Claim`, leadership, the settings of a task, and time."""
+"""The ledger for programs: `Ledger`, `Claim`, leadership, the settings of a task, and time."""

@@ -1,4 +1,24 @@
-"""A held attempt with its heartbeat, and what the others get instead."""
+"""A held attempt with its heartbeat, and what the others get instead.
+
+The ledger's row decides who holds the run. The claim trusts its own copy only for a part of the lease:
+
+      request sent                     trusted_until          lease_until   + clock skew
+      |--- heartbeat every quarter ---------|--- margin: a fifth ---|--- 5 s ---|
+      | the work may go on                  | stop the work         | others    | others
+      |                                     | (SIGTERM, SIGKILL)    | wait      | may take over
+
+              start_heartbeat           complete, fail, interrupt
+      HELD ------------------> HELD ------------------------------> SETTLED
+       |                         |                                     ^
+       |                         | not renewed by trusted_until,       | my own final record
+       |                         | or the row is another attempt's     | is found: an answer was lost
+       |                         v                                     |
+       +---------------------> LOST -----------------------------------+
+
+A failed heartbeat is retried until `trusted_until`, whatever the error is. A lost claim is never held again: `check`
+raises, `cronce exec` stops its command. Trust is counted from when the request was sent, on the monotonic clock, so a
+slow answer or a stepped wall clock does not extend it.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +46,12 @@ __all__ = ["Claim", "Refusal"]
 _EXPLANATIONS = {
     RefusalReason.ALREADY_SUCCEEDED: "already done",
     RefusalReason.RUNNING_ELSEWHERE: "already running elsewhere",
-    RefusalReason.HELD: "held for a person after a crash; 'cronce release' frees it",
-    RefusalReason.ATTEMPTS_EXHAUSTED: "failed, and no retry is left (backoff_limit); a person may run it again",
-    RefusalReason.OVERLAPPING: "another run of the job is at work",
-    RefusalReason.TOO_LATE: "its starting deadline is over",
+    RefusalReason.HELD: "held for a person; 'cronce release' releases it",
+    RefusalReason.ATTEMPTS_EXHAUSTED: "it failed, and no retry is left (backoff_limit); a person may run it again",
+    RefusalReason.OVERLAPPING: "another run of the job is running",
+    RefusalReason.TOO_LATE: "its starting deadline has passed",
     RefusalReason.SUSPENDED: "the job is suspended",
-    RefusalReason.REPLACED: "a newer run took its place (REPLACE); a person may run it again",
+    RefusalReason.REPLACED: "a newer run replaced it (REPLACE); a person may run it again",
     RefusalReason.INTERRUPTED: "this process was asked to stop before the work began",
     RefusalReason.LEASE_LOST: "this process was too slow; its run was taken over before the work began",
 }
@@ -43,7 +63,7 @@ class Refusal:
 
     Attributes:
         reason: Stable, for scripts.
-        record: The run as it stands; None if there is none.
+        record: The current row of the run; None if there is none.
     """
 
     job: str
@@ -55,7 +75,7 @@ class Refusal:
         return False
 
     def __str__(self) -> str:
-        """One sentence for a person: what, why, and who has it."""
+        """One sentence for a person: what, why, and who holds the run."""
         text = f"{self.job} {self.period} is not started: {_EXPLANATIONS[self.reason]}"
         if self.record is None:
             return text
@@ -67,9 +87,9 @@ class Refusal:
 class Claim:
     """A held attempt of a run. Truthy; single use.
 
-    As a context manager it heartbeats, and settles the run at the end: success, or failure with
-    the exception. Without `with`, call `heartbeat` at least every quarter of the lease and
-    `complete` or `fail` at the end. Methods may be called from any thread.
+    As a context manager it renews the lease, and settles the run at the end: success, or failure with the exception.
+    Without `with`, call `heartbeat` at least every quarter of the lease and `complete` or `fail` at the end. Methods
+    may be called from any thread.
     """
 
     def __init__(self, held: Held, driver: Driver, policy: Policy) -> None:
@@ -95,7 +115,7 @@ class Claim:
 
     @property
     def period(self) -> str:
-        """The interval this run is for. The work is for this, never for "now"."""
+        """The interval that this run is for. The work is for this interval, not for the current time."""
         return self._held.run.period
 
     @property
@@ -105,7 +125,7 @@ class Claim:
 
     @property
     def fence(self) -> int:
-        """Rises with every holder of the job: a store of effects can refuse a smaller one."""
+        """Rises with every holder of the job, so that a store of effects can refuse a smaller one."""
         return self._held.fence
 
     @property
@@ -120,12 +140,12 @@ class Claim:
 
     @property
     def lease(self) -> timedelta:
-        """How long the claim outlives a silent process."""
+        """How long the claim of a dead process is respected."""
         return self._held.lease
 
     @property
     def trusted_until(self) -> datetime:
-        """Until when the work may go on without a word from the ledger."""
+        """Until when the work may go on without an answer from the ledger."""
         return self._held.trusted_until
 
     @property
@@ -137,14 +157,14 @@ class Claim:
 
     @property
     def lost(self) -> bool:
-        """True once this process must not act any more. A lost claim is never found again."""
+        """True once this process must no longer act. A lost claim stays lost."""
         if not self._settled and self._lost_why is None and self.trust_left <= 0:
             self._lost_why = "its lease could not be renewed in time"
         return self._lost_why is not None
 
     @property
     def stop_requested(self) -> Reason | None:
-        """Why the work should end although the claim is held: `replaced`, `active_deadline` or None."""
+        """Why the work should stop although the claim is held: `replaced`, `active_deadline` or None."""
         if self._held.run.cancel_requested is not None:
             return Reason.REPLACED
         left = self.active_for
@@ -152,7 +172,7 @@ class Claim:
 
     @property
     def active_for(self) -> float | None:
-        """Seconds left of the active deadline; None without one."""
+        """Seconds until the active deadline; None without one."""
         deadline = self._policy.active_deadline
         return None if deadline is None else self._driver.clock.seconds_until(self._claimed_at + deadline)
 
@@ -161,12 +181,12 @@ class Claim:
 
         Raises:
             LeaseLostError: The claim is lost; stop at once.
-            StopRequestedError: The claim is held, but the work should end now.
+            StopRequestedError: The claim is held, but the work should stop now.
         """
         if self.lost:
             raise self._lease_lost()
         if reason := self.stop_requested:
-            msg = f"attempt {self.attempt} of {self.job} {self.period} should end now: {reason}"
+            msg = f"attempt {self.attempt} of {self.job} {self.period} should stop now: {reason}"
             raise StopRequestedError(msg)
 
     def heartbeat(self) -> None:
@@ -181,58 +201,58 @@ class Claim:
         """Store a small cursor, read back as `resume_from` by the next attempt.
 
         Raises:
-            InputInvalidError: It is not JSON or over 32 KB; nothing was written.
-            LeaseLostError: The run is no longer this claim's.
+            InputInvalidError: It is not JSON or larger than 32 KB; nothing was written.
+            LeaseLostError: This claim no longer holds the run.
         """
         text = encode_checkpoint(value)
         self._hold(lambda held: renew(held, checkpoint=text))
 
     def checkpoint_text(self, text: str) -> None:
-        """Store a cursor that a child of `cronce exec` sent: JSON, or else any text as a string.
+        """Store a cursor that a child of `cronce exec` sent: JSON, or any other text as a string.
 
         Raises:
             InputInvalidError: It is too large; nothing was written.
-            LeaseLostError: The run is no longer this claim's.
+            LeaseLostError: This claim no longer holds the run.
         """
         self.checkpoint(decode_json(text))
 
     def complete(self, result: object = None) -> None:
-        """Record the success, and free the job for its next run.
+        """Record the success, and release the job for its next run.
 
         Args:
-            result: Something small and JSON; what does not fit is cut or left out, and flagged.
+            result: A small JSON value; one that does not fit is truncated or omitted, and flagged.
 
         Raises:
-            LeaseLostError: The success could not be recorded, because the run is no longer this
-                claim's or the ledger was away until the lease was over. It may be repeated.
+            LeaseLostError: The success could not be recorded, because this claim no longer holds the run or the
+                ledger was unavailable until the lease expired. The run may be repeated.
         """
         text, flag = encode_result(result)
         self._settle(Outcome(event=Event.COMPLETE, result=text, result_flag=flag))
 
     def fail(self, error: str | None = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None) -> None:
-        """Record the failure, and free the job. It counts against `backoff_limit` unless imposed.
+        """Record the failure, and release the job. It counts against `backoff_limit` unless the process was stopped.
 
         Raises:
-            LeaseLostError: The run is no longer this claim's; nothing was recorded.
+            LeaseLostError: This claim no longer holds the run; nothing was recorded.
         """
         imposed = reason in (Reason.INTERRUPTED, Reason.REPLACED)
         text = None if error is None else shortened(error)
         self._settle(Outcome(event=Event.FAIL, reason=reason, counts=not imposed, exit_code=exit_code, error=text))
 
     def interrupt(self, error: str | None = None) -> None:
-        """Record that the platform ended the attempt; it does not count, the next claim wins at once.
+        """Record that the attempt was stopped from outside; it does not count, and the next claim wins at once.
 
         Raises:
-            LeaseLostError: The run is no longer this claim's; nothing was recorded.
+            LeaseLostError: This claim no longer holds the run; nothing was recorded.
         """
         self.fail(error, reason=Reason.INTERRUPTED)
 
     def start_heartbeat(self, after: Callable[[], None] | None = None) -> None:
-        """Renew the lease every quarter of it from a thread, until the claim is settled or lost.
+        """Renew the lease every quarter of its length from a thread, until the claim is settled or lost.
 
         Args:
-            after: Called from the thread after each beat, which may have found the claim lost or a
-                request to stop.
+            after: Called from the thread after each heartbeat, which may have found the claim lost or a request to
+                stop.
         """
         self._after_beat = after
         if self._thread is None:
@@ -254,7 +274,7 @@ class Claim:
             self._ended.set()
 
     def _settle_with(self, error: BaseException | None) -> None:
-        """Record what the block's end means; an exception of its own is never replaced by ours."""
+        """Record how the block ended; its own exception is never replaced by ours."""
         match error:
             case None:
                 self.complete()
@@ -274,23 +294,23 @@ class Claim:
         try:
             self.fail(f"{type(error).__name__}: {error}", reason=outcome, exit_code=exit_code)
         except LeaseLostError as lost:
-            error.add_note(f"besides, {lost}")
+            error.add_note(f"also, {lost}")
 
     def _settle(self, outcome: Outcome) -> None:
         self._hold(lambda held: finish(held, outcome), ends=True)
 
     def _hold(self, operation: Callable[[Held], Steps[Held | Lost]], *, ends: bool = False) -> None:
-        """Perform an operation on the held run; afterwards it is held anew, settled or lost."""
+        """Perform an operation on the held run; after it the run is renewed, settled or lost."""
         with self._lock:
             if self._settled:
-                msg = f"the claim of {self.job} {self.period} is settled already"
+                msg = f"the claim of {self.job} {self.period} is already settled"
                 raise RuntimeError(msg)
             if self._lost_why is not None and not ends:
                 raise self._lease_lost()
             try:
                 answer = self._driver.run(operation(self._held), self._patience)
             except LedgerUnavailableError as error:
-                self._lost_why = f"its lease ran out while the ledger was away ({error.cause})"
+                self._lost_why = f"its lease expired while the ledger was unavailable ({error.cause})"
                 raise self._lease_lost() from error
             finally:
                 if ends:
@@ -302,14 +322,14 @@ class Claim:
             self._settled = ends
 
     def _patience(self, error: LedgerUnavailableError, waited: float) -> float:  # noqa: ARG002  # a `Patience`
-        """Insist on whatever fails, missing credentials too, as long as the lease lasts."""
+        """Retry any error, missing credentials too, until trust ends."""
         return self._driver.clock.seconds_until(self._held.trusted_until)
 
     def _lease_lost(self) -> LeaseLostError:
         return LeaseLostError(self.job, self.period, self.attempt, self._lost_why or "")
 
     def _beat(self) -> None:
-        """Renew until settled or lost. An error that nobody foresaw is tried again like any other."""
+        """Renew until settled or lost. An unexpected error is retried like any other."""
         clock = self._driver.clock
         due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
         while not clock.wait(self._ended, max(0.0, due_in)):
@@ -320,7 +340,7 @@ class Claim:
                     self.heartbeat()
             except LeaseLostError:
                 return
-            except Exception as error:  # noqa: BLE001  # whatever it is, the lease may still be saved
+            except Exception as error:  # noqa: BLE001  # whatever it is, a retry may still renew the lease
                 report("heartbeat_failed", level="ERROR", job=self.job, period=self.period, error=repr(error))
                 due_in = self._held.lease.total_seconds() / 16
             else:

@@ -1,4 +1,4 @@
-"""Performs the protocol's operations against a real store, and decides how long to insist."""
+"""Performs the protocol's operations against a real store, and decides how long to retry."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ T = TypeVar("T")
 
 
 class Patience(Protocol):
-    """Says how much longer a failing call may be tried again."""
+    """Says how much longer a failing call may be retried."""
 
     def __call__(self, error: LedgerUnavailableError, waited: float) -> float:
-        """Seconds left after the call has been tried for `waited` seconds; 0 or less: give up."""
+        """Seconds left after the call was tried for `waited` seconds; 0 or less to give up."""
 
 
 class Driver:
-    """Drives operations for one claim, or one question: one store, one steady clock."""
+    """Drives the operations of one claim or query: one store, one steady clock."""
 
     def __init__(
         self, store: Store, clock: SteadyClock, stop: StopSignal, stop_task: Callable[[str, str], None]
     ) -> None:
-        """Take what the operations need.
+        """Set what the operations need.
 
         Args:
             store: Where the rows are.
             clock: The time of this claim.
-            stop: Set when this process is asked to stop: waiting for another run then ends.
-            stop_task: Stops an owner's task for a reason, as far as it can; never raises.
+            stop: Set when this process is asked to stop; this ends a wait for another run.
+            stop_task: Stops an owner's task for a reason, if possible; never raises.
         """
         self.clock = clock
         self._stop = stop
@@ -51,8 +51,8 @@ class Driver:
         """Perform the operation to its end.
 
         Raises:
-            LedgerUnavailableError: A call failed for longer than the patience allows, and the
-                operation did not know what to do about it.
+            LedgerUnavailableError: A call failed for longer than the patience allows, and the operation did not
+                handle it.
         """
         try:
             operation = next(steps)
@@ -85,7 +85,7 @@ class Driver:
                 assert_never(operation)
 
     def insist(self, call: Callable[[], T], patience: Patience) -> T:
-        """Try the same call again, with jitter, as long as patience lasts.
+        """Retry the same call, with jitter, as long as the patience allows.
 
         Raises:
             LedgerUnavailableError: The last try's error.
@@ -109,7 +109,7 @@ class Driver:
     def _note_skew(self, sent_at: datetime, received_at: datetime) -> None:
         """Compare the store's clock with the time in which it must have answered.
 
-        Its `Date` is cut to seconds, so it may be up to one second older than the answer.
+        Its `Date` is truncated to seconds, so it may be up to one second older than the answer.
         """
         store_at = self._store.answered_at
         if store_at is None:

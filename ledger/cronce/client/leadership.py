@@ -1,8 +1,22 @@
 """One leader at a time: a term of leadership is an attempt of one run that never succeeds.
 
-The row is `(name, "leader")`. Whoever claims it leads; `Claim.interrupt` ends the term and frees the
-row at once, without counting as a failure; a leader that died is followed when its lease is over, or
-when the recorder has marked its row. A checkpoint stays in the row: the next leader resumes from it.
+The ledger's row `(name, "leader")` decides who leads; a process never concludes it from its own memory.
+
+                 the row is free, or its lease has expired: claim it
+      STANDBY -------------------------------------------------------> LEADING
+        ^  |                                                             |  |
+        |  | read the row every `poll`;                                  |  | heartbeat every quarter of the lease
+        |  | ledger unavailable: keep asking                             |  |
+        |  +--> STANDBY                                                  |  +--> LEADING
+        |                                                                |
+        +------ `Claim.interrupt`: the row is free at once --------------+
+        +------ not renewed by `trusted_until`, or released by a person -+
+
+A term is an attempt number and a token, and every write of the leader matches both. A leader trusts its claim for four
+fifths of the lease, counted from when the last successful request was sent; then it must have stopped. The next one
+may claim when the lease has expired and 5 s for differing clocks have passed, or when the recorder has marked the row,
+so two leaders never overlap. If the ledger is unavailable, nobody starts to lead. A term that ends does not count as a
+failure. A checkpoint stays in the row, and the next leader resumes from it.
 """
 
 from __future__ import annotations
@@ -32,7 +46,22 @@ _ANOTHER_TERM = "a term of leadership follows the last one, however that ended"
 
 
 class Leadership:
-    """The wish to lead under a name, in one process among several."""
+    """A candidate for leadership under a name, in one process among several.
+
+    Example:
+        A loop that only one process of a fleet runs at a time:
+
+        >>> import threading
+        >>> from datetime import timedelta
+        >>> from cronce import Ledger
+        >>> from cronce.client.leadership import Leadership
+        >>> stop = threading.Event()
+        >>> leadership = Leadership(Ledger.from_url("sqlite:///runs.db"), "poller", lease=timedelta(seconds=30))
+        >>> claim = leadership.wait(stop)  # returns once nobody else leads
+        >>> claim.start_heartbeat()
+        >>> claim.check()  # between two steps of the work; raises if another process may lead
+        >>> claim.interrupt()  # release the leadership at once
+    """
 
     def __init__(
         self,
@@ -47,12 +76,12 @@ class Leadership:
         """Use a ledger; nothing is read or written yet.
 
         Args:
-            ledger: Where the row is; its time limits must fit the lease.
+            ledger: Where the row is; its timeouts must fit in the lease.
             name: What is led; the row's job.
-            lease: How long a term outlives a leader that died.
-            poll: How often one that waits looks at the row.
-            period: The row's period, where a name has several.
-            clock: Where time comes from; None for this host's clock.
+            lease: How long the term of a dead leader is respected.
+            poll: How often a process on standby reads the row.
+            period: The row's period, if a name has several.
+            clock: The source of time; None for this host's clock.
 
         Raises:
             InputInvalidError: A name or time cannot be used.
@@ -71,30 +100,30 @@ class Leadership:
 
     @property
     def silent_for(self) -> float:
-        """Seconds since the ledger last answered `wait`, or since it began to ask; from any thread."""
+        """Seconds since the ledger last answered `wait`, or since `wait` began; from any thread."""
         return self._clock.monotonic() - self._heard
 
     def try_once(self, stop: StopSignal | None = None) -> Claim | None:
-        """The claim if nobody else leads, else None. One or two requests.
+        """Return the claim if no other process leads, else None. Sends one or two requests.
 
         Raises:
-            InputInvalidError: The store's time limits do not fit in the lease.
-            LedgerUnavailableError: The store did not answer; nobody may lead on that.
+            InputInvalidError: The store's timeouts do not fit in the lease.
+            LedgerUnavailableError: The store did not answer, so this process must not lead.
         """
         return self._claim(stop) or None
 
     def wait(self, stop: StopSignal) -> Claim | None:
-        """The claim as soon as nobody else leads, or None once asked to stop.
+        """Return the claim as soon as no other process leads, or None once asked to stop.
 
-        While another one leads it reads the row once every `poll`: a read costs less than a write
-        that is refused. While the ledger is away, for whatever reason, it keeps asking; one line
-        says so when it goes and one when it is back.
+        While another process leads, read the row every `poll`: a read costs less than a refused write. While the
+        ledger is unavailable, for any reason, keep asking; one log line says that it is unavailable and one that it
+        answers again.
 
         Raises:
-            InputInvalidError: The store's time limits do not fit in the lease.
+            InputInvalidError: The store's timeouts do not fit in the lease.
         """
         self._heard = self._clock.monotonic()
-        row: RunRecord | None = None  # nothing known yet: then a claim is the quickest question
+        row: RunRecord | None = None  # nothing is known yet, so a claim is the quickest request
         while not stop.is_set():
             try:
                 if not self._may_have(row):
@@ -107,7 +136,7 @@ class Leadership:
                     row = answer.record
             except InputInvalidError:
                 raise
-            except Exception as error:  # noqa: BLE001  # nobody leads on a question that failed, and it may pass
+            except Exception as error:  # noqa: BLE001  # nobody leads after a failed request, and it may pass
                 self._failed(error)
                 row = None
             else:
@@ -117,15 +146,15 @@ class Leadership:
         return None
 
     def _may_have(self, row: RunRecord | None) -> bool:
-        """True if a claim of the row may succeed, also where an earlier one of ours landed without an answer."""
+        """True if a claim of the row may succeed, also if an earlier claim of ours was stored but its answer lost."""
         return may_be_claimed(row, self._clock.now()) or (row is not None and row.token == self._token)
 
     def _claim(self, stop: StopSignal | None) -> Claim | Refusal:
-        """Ask with the token of every try since the last term: one that was given up may have landed."""
+        """Claim with one token for all tries since the last term: one whose answer was lost may be stored."""
         ask = ClaimRequest(run=self._run, token=self._token, owner=self._ledger.owner, policy=self._policy)
         answer = self._ledger.submit(ask, stop=stop)
         if isinstance(answer, Refusal) and answer.reason in _ENDS_FOR_MACHINES:
-            # However a term ended, it must not lock everybody out: no limit binds a person's claim.
+            # However a term ended, the next one must be possible: a person's claim has no limits.
             answer = self._ledger.submit(replace(ask, trigger=Trigger.MANUAL, force=_ANOTHER_TERM), stop=stop)
         if isinstance(answer, Claim):
             self._token = new_token()
@@ -145,11 +174,11 @@ class Leadership:
             report("unavailable", level="ERROR", job=self._run.job, message=message)
 
     def _tell_holder(self, row: RunRecord | None) -> None:
-        """Say who leads, once a term."""
+        """Log who leads, once per term."""
         if row is None or row.status is not Status.RUNNING or self._told == (row.owner, row.attempt):
             return
         self._told = (row.owner, row.attempt)
         message = None
         if row.lease_until is None:
-            message = "its row has no lease (something other than cronce wrote it); 'cronce release' frees it"
+            message = "its row has no lease (something other than cronce wrote it); 'cronce release' releases it"
         report("standby", job=self._run.job, attempt=row.attempt, holder=row.owner, message=message)

@@ -1,4 +1,4 @@
-"""The ledger as its users see it: claim a run, look at runs, release one."""
+"""The ledger: claim a run, read runs, release or mark one."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from cronce.vocabulary.states import Reason, Trigger
 __all__ = ["Ledger"]
 
 TRIES_IN_HALF_A_LEASE = 3
-"""So many calls, each as slow as it may be, must fit in half a lease: then one failure loses nothing."""
+"""This many calls, each of the longest duration, must fit in half a lease, so that one failure loses nothing."""
 
 _LONGEST_PATIENCE = timedelta(seconds=9)
-"""How long a claim insists on a store that fails, before the work is not started."""
+"""How long a claim retries a failing store before it gives up and the work does not start."""
 
 _PATIENCE_WHEN_STOPPING = timedelta(seconds=3)
 
 
 class Ledger:
-    """One unique row per job and period, asked by every task on start."""
+    """One row per job and period, which every task asks on start."""
 
     def __init__(
         self,
@@ -63,14 +63,14 @@ class Ledger:
 
         Args:
             store: Where the rows are.
-            policy: What applies to claims that bring no policy of their own.
-            owner: What this process is called in the ledger; None for the ECS task's ARN, else
-                host and process id. A function is called at the first claim.
-            clock: Where time comes from; None for this host's clock.
+            policy: The policy of claims that give none.
+            owner: The name of this process in the ledger; None for the ECS task's ARN, or host and process id
+                outside ECS. A function is called at the first claim.
+            clock: The source of time; None for this host's clock.
             stop_task: Stops another owner's task under `REPLACE`; None for ECS StopTask.
 
         Raises:
-            InputInvalidError: The store's time limits do not fit in the lease.
+            InputInvalidError: The store's timeouts do not fit in the lease.
         """
         self._store = store
         self._policy = policy or Policy()
@@ -87,14 +87,14 @@ class Ledger:
 
         Args:
             url: Where the rows are.
-            policy: What applies to claims that bring no policy; time limits follow from its lease.
-            what: What the giver of the URL knows it by, for the error.
-            owner: What this process is called in the ledger; None for task, or host and process id.
+            policy: The policy of claims that give none; the store's timeouts follow from its lease.
+            what: The name under which the URL was given, for errors.
+            owner: The name of this process in the ledger; None for the task's ARN, or host and process id.
 
         Raises:
             InputInvalidError: The URL is not one of a store.
         """
-        from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a store at hand
+        from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a given store
 
         policy = policy or Policy()
         return cls(open_store(url, lease=policy.lease, what=what), policy=policy, owner=owner)
@@ -125,7 +125,7 @@ class Ledger:
 
     @property
     def where(self) -> str:
-        """The store as a person knows it."""
+        """The store, for messages."""
         return self._store.where
 
     def claim(
@@ -142,29 +142,40 @@ class Ledger:
         token: str | None = None,
         stop: StopSignal | None = None,
     ) -> Claim | Refusal:
-        """Take the run for this process, or say why it must not start.
+        """Acquire the run for this process, or say why it must not start.
 
-        Exactly one of any number of concurrent callers gets a `Claim`. It may act until
-        `claim.trusted_until`; after that another process may hold the run, so stop or renew.
+        Exactly one of any number of concurrent callers gets a `Claim`. It may act until `claim.trusted_until`; after
+        that another process may hold the run, so stop or renew.
 
         Args:
             job: Name of the scheduled work, at most 2,048 bytes in UTF-8.
-            period: The interval this run is for, the same for every delivery of one tick.
-            policy: How overlaps, lateness and crashes are treated; None for the ledger's.
-            scheduled_at: The nominal time, aware; None to take it from a period that is one.
-            trigger: Who asks. A person's rerun is not bound by limits on attempts and lateness.
-            force: The reason for repeating a success; None to leave it alone.
-            actor: The person, if one asks; recorded.
-            note: That person's reason, where nothing is forced; recorded.
-            token: Names this claim; None for a new one. Who asks again after an error gives the
-                same, and finds its own claim if that landed after all.
+            period: The interval that this run is for, the same for every delivery of one tick.
+            policy: How overlaps, lateness and crashes are handled; None for the ledger's policy.
+            scheduled_at: The nominal time, aware; None to derive it from a period that is one.
+            trigger: Who asks. Limits on attempts and lateness do not apply to a person's rerun.
+            force: The reason for repeating a success; None not to repeat it.
+            actor: The person who asks, if any; recorded.
+            note: That person's reason, if nothing is forced; recorded.
+            token: Identifies this claim; None for a new one. A caller that asks again after an error gives the same
+                token, and gets its own claim if that was stored.
             stop: Set it to end a wait for another run; the answer is then a refusal.
 
         Raises:
             InputInvalidError: A name, time or policy cannot be used; nothing was written.
-            LedgerUnavailableError: The store did not answer. Whether the claim landed is
-                unknown; if it did, its lease runs out and the next claim begins attempt 2, unless
-                that one brings the same token.
+            LedgerUnavailableError: The store did not answer. It is unknown whether the claim was stored. If it was,
+                its lease expires and the next claim begins attempt 2, unless that one has the same token.
+
+        Example:
+            A claim is truthy, and a refusal is falsy and says why:
+
+            >>> from cronce import Ledger
+            >>> ledger = Ledger.from_url("sqlite:///runs.db")
+            >>> if claim := ledger.claim("daily-digest", "2026-11-29"):
+            ...     with claim:  # renews the lease; records success at the end, or failure on an exception
+            ...         print("digest for", claim.period)
+            digest for 2026-11-29
+            >>> print(ledger.claim("daily-digest", "2026-11-29").reason)
+            ALREADY_SUCCEEDED
         """
         ask = ClaimRequest(
             run=RunName.of(job, period, scheduled_at),
@@ -179,7 +190,7 @@ class Ledger:
         return self.submit(ask, stop=stop)
 
     def submit(self, ask: ClaimRequest, *, stop: StopSignal | None = None) -> Claim | Refusal:
-        """Take the run as requested, or say why it must not start; see `claim`."""
+        """Acquire the requested run, or say why it must not start; see `claim`."""
         self._check_call_timeout(ask.policy)
         driver = self._driver(stop)
         answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, ask.policy.lease / 2), stop))
@@ -189,16 +200,16 @@ class Ledger:
             return Refusal(job=ask.job, period=ask.period, reason=answer.reason, record=answer.record)
         raise ClockSkewError(
             self.where,
-            f"this host's clock is {answer.skew.total_seconds():.0f} s away from the store's, more than leases can bear"
-            f" ({format_duration(ask.max_clock_skew)})",
+            f"this host's clock differs from the store's by {answer.skew.total_seconds():.0f} s, more than leases"
+            f" tolerate ({format_duration(ask.max_clock_skew)})",
             transient=False,
             hint=f"{ask.run} was not started; synchronize the clock (NTP)",
         )
 
     def holder(self, job: str) -> RunRecord | None:
-        """The run that holds the job's slot, as it stands; None if the slot is free or stale.
+        """The run that holds the job's slot; None if the slot is free or stale.
 
-        Under `ALLOW` nobody holds it. The run is RUNNING; its lease may be over.
+        Under `ALLOW` no run holds it. The run is RUNNING; its lease may have expired.
 
         Raises:
             InputInvalidError: The name cannot be used.
@@ -207,7 +218,7 @@ class Ledger:
         return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
 
     def run(self, job: str, period: str) -> RunRecord | None:
-        """The run as it stands, or None.
+        """The current row of the run, or None.
 
         Raises:
             InputInvalidError: A name cannot be used.
@@ -217,7 +228,7 @@ class Ledger:
         return driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
 
     def page(self, job: str, *, limit: int = 20, before: str | None = None) -> Page:
-        """At most `limit` runs of the job, newest period first; `page.before` leads to the next.
+        """At most `limit` runs of the job, newest period first; pass `page.before` to get the next page.
 
         Raises:
             InputInvalidError: A name or number cannot be used.
@@ -243,14 +254,14 @@ class Ledger:
     def release(
         self, job: str, period: str, *, actor: str, note: str | None = None, force: bool = False
     ) -> RunRecord | NotReleased:
-        """Free a held, lost or stuck run, so that the next claim begins its next attempt.
+        """Release a held, lost or stuck run, so that the next claim begins its next attempt.
 
         Args:
             job: Name of the job.
             period: Its period.
-            actor: Who does it; recorded.
+            actor: Who releases it; recorded.
             note: Why; recorded.
-            force: True to take the run from an owner that is still alive.
+            force: True to release the run although its owner is alive.
 
         Raises:
             InputInvalidError: A name cannot be used.
@@ -268,12 +279,12 @@ class Ledger:
     def mark_stopped(
         self, job: str, period: str, *, owner: str, exit_code: int | None = None, error: str | None = None
     ) -> RunRecord | None:
-        """Settle the run of a task that stopped without a word; the run as it then stands.
+        """Settle the run of a task that stopped without reporting an outcome; returns the current row.
 
         Args:
             job: Name of the job.
             period: Its period.
-            owner: The task; the run of another owner is left alone.
+            owner: The task; the run of another owner is left unchanged.
             exit_code: Exit code of the job's container, None if it has none.
             error: The platform's reason.
 
@@ -291,7 +302,7 @@ class Ledger:
         return driver.run(steps, _patience(_LONGEST_PATIENCE))
 
     def mark_lost(self, job: str, period: str) -> RunRecord | None:
-        """Mark the run FAILED(lease_lost) if its owner's lease is over; the run as it then stands, None without a row.
+        """Mark the run FAILED(lease_lost) if its lease has expired; returns the current row, None if there is none.
 
         Raises:
             InputInvalidError: A name cannot be used.
@@ -378,7 +389,7 @@ class Ledger:
         return self._driver().insist(self._store.create, _patience(_LONGEST_PATIENCE))
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections; the ledger is not usable afterwards."""
         self._store.close()
 
     def _driver(self, stop: StopSignal | None = None) -> Driver:
@@ -421,7 +432,7 @@ class Ledger:
         needed = self._store.call_timeout * TRIES_IN_HALF_A_LEASE
         if needed >= policy.lease / 2:
             raise InputInvalidError(
-                f"time limits of {self.where}",
+                f"timeouts of {self.where}",
                 format_duration(self._store.call_timeout),
                 f"{TRIES_IN_HALF_A_LEASE} calls in less than half the lease of {format_duration(policy.lease)};"
                 " shorten the client's timeouts and retries, lengthen the lease, or give the policy to Ledger.from_url",
@@ -429,7 +440,7 @@ class Ledger:
 
 
 def _patience(limit: timedelta, stop: StopSignal | None = None) -> Patience:
-    """Insist that long on what may pass, less once asked to stop, and not at all on what will not."""
+    """Retry transient errors for this long, for less time once asked to stop, and other errors not at all."""
 
     def left(error: LedgerUnavailableError, waited: float) -> float:
         if not error.transient:
@@ -441,7 +452,7 @@ def _patience(limit: timedelta, stop: StopSignal | None = None) -> Patience:
 
 
 def new_token() -> str:
-    """A name for one claim, which no other claim has."""
+    """A name for one claim that no other claim has."""
     return os.urandom(16).hex()
 
 

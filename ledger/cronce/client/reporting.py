@@ -1,4 +1,4 @@
-"""One JSON line on stderr for what happens to a run; with `CRONCE_METRICS=emf` a metric as well."""
+"""One JSON line on stderr per event of a run; with `CRONCE_METRICS=emf` it is a metric too."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cronce.vocabulary.names import ledger_name
 
 
 def report(event: str, *, level: str = "INFO", **fields: object) -> None:
-    """Write the line: `time`, `level`, and a key `cronce.<noun>` for everything that is not None.
+    """Write the line: `time`, `level`, and a key `cronce.<noun>` for each field that is not None.
 
     Args:
         event: What happened: claimed, refused, succeeded, failed, lost, unavailable, ...
         level: `INFO` or `ERROR`.
-        fields: What about; `duration` and `lateness` in seconds, `count` if it is not 1. `ledger` (the table's
+        fields: Details; `duration` and `lateness` in seconds, `count` if it is not 1. `ledger` (the table's
             name, by default that of `CRONCE_LEDGER`), `job` and `clock` are the metric's dimensions.
     """
     at = datetime.now(UTC)

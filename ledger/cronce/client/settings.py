@@ -1,4 +1,4 @@
-"""What the environment and the command line say about a task, as typed values."""
+"""The settings of a task from its environment and command line, as typed values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @value_class
 class _Text:
-    """A text and the name that its giver knows it by, for errors."""
+    """A text and the name under which it was given, for errors."""
 
     text: str
     called: str
@@ -49,16 +49,16 @@ class _Text:
 
 @value_class(kw_only=True)
 class TaskSettings:
-    """What is said about a task; each part may be absent.
+    """The settings of a task; each part may be absent.
 
     Attributes:
         ledger: URL of the ledger.
-        ledger_called: The name that the giver of the URL knows it by, for errors.
-        scheduled_at: The nominal time; None where only a period is known.
+        ledger_called: The name under which the URL was given, for errors.
+        scheduled_at: The nominal time; None if only a period is known.
         force: The reason for repeating a success.
-        force_called: The name that its giver knows it by, for errors.
-        actor: The person, where one decided.
-        note: That person's reason, where nothing is forced.
+        force_called: The name under which it was given, for errors.
+        actor: The person who decided, if any.
+        note: That person's reason, if nothing is forced.
     """
 
     ledger: str | None = None
@@ -75,7 +75,7 @@ class TaskSettings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str], options: Mapping[str, str] = _NO_OPTIONS) -> TaskSettings:
-        """Read the variables, then the options, which win.
+        """Read the variables and the options; options take precedence.
 
         Args:
             environ: The environment; an empty variable counts as absent.
@@ -171,7 +171,7 @@ class TaskSettings:
 
 
 def _which_period(period: _Text | None, scheduled_time: _Text | None) -> tuple[Period | None, datetime | None]:
-    """The period and the nominal time; each follows from the other where only one is given."""
+    """The period and the nominal time; each is derived from the other if only one is given."""
     at = parse_scheduled_time(scheduled_time.text, what=scheduled_time.called) if scheduled_time else None
     if period is None:
         return (period_of(at) if at else None), at

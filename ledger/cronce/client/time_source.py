@@ -1,4 +1,4 @@
-"""Where time comes from: the one edge at which cronce reads a clock."""
+"""The source of time: the only place where cronce reads a clock."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Protocol
 from cronce.protocol.records import whole_milliseconds
 
 _MONOTONIC = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Counts through a suspended virtual machine too, where the system offers that."""
+"""If the system has it, a clock that also counts while a virtual machine is suspended."""
 
 
 class StopSignal(Protocol):
-    """Tells that this process is asked to stop; a `threading.Event` is one."""
+    """Says whether this process is asked to stop; for example a `threading.Event`."""
 
     def is_set(self) -> bool:
-        """True once it is asked to."""
+        """True once this process is asked to stop."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait until it is asked to, at most that many seconds; True if it is."""
+        """Wait until this process is asked to stop, at most `timeout` seconds; True if it is."""
 
 
 class Clock(Protocol):
-    """A source of time; `SystemClock`, or one that a test moves by hand."""
+    """A source of time: `SystemClock`, or one that a test moves by hand."""
 
     def now(self) -> datetime:
         """The wall clock, aware, in UTC. It may step."""
 
     def monotonic(self) -> float:
-        """Seconds since some fixed moment; never runs back and never stops."""
+        """Seconds since a fixed moment; never goes back and never stops."""
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until `stop` is set, at most that long; True if it is set."""
+        """Wait until `stop` is set, at most `seconds`; True if it is set."""
 
 
 class SystemClock:
@@ -47,15 +47,15 @@ class SystemClock:
         return time.clock_gettime(_MONOTONIC)
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until `stop` is set, at most that long; True if it is set."""
+        """Wait until `stop` is set, at most `seconds`; True if it is set."""
         return stop.wait(seconds)
 
 
 class SteadyClock:
-    """Wall time as of one reading, carried on by the monotonic clock: it never steps.
+    """One reading of the wall clock, continued by the monotonic clock: it never steps.
 
-    A claim keeps one from its beginning to its end, so that a stepped wall clock in between can
-    neither shorten nor stretch its lease.
+    A claim uses one from its beginning to its end, so that a step of the wall clock can neither shorten nor extend
+    its lease.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -64,13 +64,13 @@ class SteadyClock:
         self._began = clock.monotonic()
 
     def now(self) -> datetime:
-        """The time, in whole milliseconds as it is stored."""
+        """The time in whole milliseconds, as stored."""
         return whole_milliseconds(self._began_at + timedelta(seconds=self._clock.monotonic() - self._began))
 
     def seconds_until(self, at: datetime) -> float:
-        """Seconds from now to that moment; negative once it is past."""
+        """Seconds from now until `at`; negative once it has passed."""
         return (at - self._began_at).total_seconds() - (self._clock.monotonic() - self._began)
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until `stop` is set, at most that long; True if it is set."""
+        """Wait until `stop` is set, at most `seconds`; True if it is set."""
         return self._clock.wait(stop, seconds)
