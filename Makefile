@@ -1,6 +1,6 @@
 # Every target sets up what it needs; Python 3.11 or newer and make are the only prerequisites.
 # PYTHON=/path/to/python3 selects the interpreter; ARGS="..." is passed on to pytest or to the demo.
-# Times are those of two idle cores, without the set-up.
+# Times are those of two idle cores, without the set-up. Three workers: many tests wait for processes.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -24,16 +24,16 @@ demo: $(DEMO)/.installed ## Play the story of the daily digest on this machine (
 	PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" cronce demo $(ARGS)
 
 test: venv ## Run the tests (6 minutes)
-	python -m pytest -n 2 --dist loadfile $(ARGS)
+	python -m pytest -n 3 --dist worksteal $(ARGS)
 
 test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (10 minutes)
-	python -m pytest -n 2 --dist loadfile -m slow $(ARGS)
+	python -m pytest -n 3 --dist worksteal -m slow $(ARGS)
 
 test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 10 minutes)
 	.ci/debian $(ARGS)
 
 prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15)
-	$(if $(LONG),LONG=1) python -m pytest -n 2 --dist worksteal -p tests.support.proof -m prove \
+	$(if $(LONG),LONG=1) python -m pytest -n 3 --dist worksteal -p tests.support.proof -m prove \
 		tests/chaos tests/simulation $(ARGS)
 
 bench: ## Measure the guard beside what people use today, in an environment of its own

@@ -42,9 +42,9 @@ def test_an_expression_is_known_by_its_form(text: str, expected: object) -> None
         ("2026-11-29T06:00:00Z", "Europe/Berlin", False, "2026-11-29T06:00:00+00:00"),
         ("2026-11-29t06:00:00z", "Europe/Berlin", False, "2026-11-29T06:00:00+00:00"),
         ("2026-11-29T06:00:00-05:00", "Europe/Berlin", False, "2026-11-29T11:00:00+00:00"),
-        # Midnight comes twice in Havana on this day.
-        ("2026-11-01", "America/Havana", False, "2026-11-01T04:00:00+00:00"),
-        ("2026-11-01", "America/Havana", True, "2026-11-02T04:59:59.999999+00:00"),
+        # Midnight came twice in Havana on this day. A later year would depend on the version of the zone data.
+        ("2025-11-02", "America/Havana", False, "2025-11-02T04:00:00+00:00"),
+        ("2025-11-02", "America/Havana", True, "2025-11-03T04:59:59.999999+00:00"),
     ],
 )
 def test_a_moment_without_a_zone_is_read_as_the_schedule_is(
