@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from cronce.cli.actions.look_up import UNKNOWN, About
 from cronce.cli.output.advice import Commands, advise, deserves_a_look, may_be_run_again
+from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, run
 
@@ -34,7 +37,7 @@ def commands_of(advice_of: object) -> list[str]:
         (Status.SKIPPED, Reason.SUSPENDED, "Not run: the job was suspended.", [AGAIN]),
         (Status.SKIPPED, Reason.OVERLAP, "Not run: another run", [AGAIN]),
         (Status.MISSED, Reason.TOO_LATE, "Not run: its start came after", [AGAIN]),
-        (Status.MISSED, Reason.NEVER_DELIVERED, "Not run: its tick was never delivered", [AGAIN]),
+        (Status.MISSED, Reason.NEVER_DELIVERED, "Not run: no claim came for its tick", [AGAIN]),
         (Status.MISSED, "launch_failed: no capacity", "Not run: nothing started it", [AGAIN]),
         (Status.FAILED, Reason.LAUNCH_FAILED, "Not run: its task stopped before", [AGAIN]),
         (Status.FAILED, "launch_failed: CannotPullContainerError", "Not run: its task stopped before", [AGAIN]),
@@ -112,10 +115,51 @@ def test_a_run_that_neither_succeeded_nor_is_active_deserves_a_look(
 ) -> None:
     """Under the table of runs; one that is held is not offered to be run again."""
     assert deserves_a_look(run(**changes), T0) is looked_at
-    assert may_be_run_again(run(**changes), T0) is run_again
+    assert may_be_run_again(run(**changes), T0, UNKNOWN) is run_again
 
 
 def test_a_requested_stop_is_shown() -> None:
     """With who asked."""
     asked = run(cancel_requested="replaced by 2026-11-30")
     assert "asked to stop: replaced by 2026-11-30" in advise(asked, T0 + timedelta(seconds=1), COMMANDS).meaning
+
+
+LOST = {"status": Status.FAILED, "reason": Reason.TASK_STOPPED}
+EXITED = {"status": Status.FAILED, "reason": Reason.EXIT_CODE, "exit_code": 3}
+UNCLAIMED = {"status": Status.FAILED, "reason": Reason.UNCLAIMED, "attempt": 0, "exit_code": 0}
+MISSED = {"status": Status.MISSED, "reason": Reason.NEVER_DELIVERED, "attempt": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "policy", "says", "commands"),
+    [
+        (EXITED | {"failures": 1}, {}, "No machine starts it again: no retry is left (backoff_limit=0)", [AGAIN]),
+        (EXITED | {"failures": 1}, {"backoff_limit": 2}, "A machine starts attempt 2 10s after it ended", [AGAIN]),
+        (EXITED | {"failures": 3}, {"backoff_limit": 2}, "no retry is left (backoff_limit=2)", [AGAIN]),
+        (EXITED, {"suspend": True}, "No machine starts it again: the job is suspended", [AGAIN]),
+        (LOST, {}, "A machine starts attempt 2 10s after it ended", [AGAIN]),
+        (LOST, {"on_lost": OnLost.HOLD}, "only a person may start it again (on_lost=HOLD)", [RELEASE]),
+        ({"lease_until": T0 - timedelta(minutes=1)}, {"on_lost": OnLost.HOLD}, "HELD", [RELEASE]),
+        ({"lease_until": T0 - timedelta(minutes=1)}, {}, "The watchdog or the next start begins attempt 2", [AGAIN]),
+        (UNCLAIMED, {}, "the work may be done. No machine repeats it", [RELEASE]),
+        (MISSED, {}, "No machine starts it (catch_up=NONE)", [AGAIN]),
+        (MISSED, {"catch_up": CatchUp.LATEST}, "The watchdog may catch it up (catch_up=LATEST)", [AGAIN]),
+        (MISSED, {"catch_up": CatchUp.LATEST, "suspend": True}, "No machine starts it", [AGAIN]),
+    ],
+)
+def test_with_the_jobs_policy_the_page_says_who_does_what_next(
+    changes: dict[str, object], policy: dict[str, Any], says: str, commands: list[str]
+) -> None:
+    """And offers only commands that the protocol accepts."""
+    about = About(policy=Policy(**policy))
+    advice = advise(run(**changes), T0, COMMANDS, about)
+    assert says in advice.meaning
+    assert commands_of(advice) == commands
+    assert may_be_run_again(run(**changes), T0, about) is (commands == [AGAIN])
+
+
+def test_a_tick_that_nobody_claimed_is_not_repeated_before_somebody_has_checked() -> None:
+    """The work of a job without the guard may be done."""
+    first, _ = advise(run(**MISSED), T0, COMMANDS).steps
+    assert "check that first" in first.text
+    assert first.command is None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cronce.cli.actions.look_up import About, look_up
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
@@ -22,6 +23,7 @@ from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
+from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
@@ -233,6 +235,16 @@ def check_ticks_are_known(definition: JobDefinition) -> None:
 def is_in_dynamodb(url: str | None) -> bool:
     """Whether the ledger is a DynamoDB table, from whose name the schedule group follows."""
     return (url or "").startswith("dynamodb:")
+
+
+def look_up_row(ctx: click.Context, ledger: Ledger, job: str, period: str) -> tuple[About, Commands]:
+    """What is known about the row, and the command lines to suggest for it."""
+    commands, url = commands_for(ctx, job, period), ctx.params["url"]
+    group = ctx.params.get("group") or os.environ.get(SCHEDULE_GROUP)
+    # Without a group, the schedules are not looked for in AWS if the table is somewhere else.
+    known = commands.has_schedules and (group or "endpoint=" not in url)
+    about = look_up(ledger, launcher_for(url, group) if known else None, job, period)
+    return about, replace(commands, has_schedules=about.has_schedule)
 
 
 def _to_repeat(ctx: click.Context, name: str) -> str | None:

@@ -29,15 +29,14 @@ def main() -> NoReturn:
 
 def run_runtime(name: str, arguments: list[str]) -> int:
     """Run one of the commands that do not use click and return its exit code."""
-    match name:
-        case "health":
-            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
+    if name == "health":
+        from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
 
-            return health(arguments)
-        case "checkpoint":
-            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
+        return health(arguments)
+    if name == "checkpoint":
+        from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
-            return checkpoint(arguments)
+        return checkpoint(arguments)
     return _supervise(name, arguments)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cronce.cli.app import commands_for, complain, ledger_option, opened, operator
+from cronce.cli.actions.look_up import RowKind
+from cronce.cli.app import complain, ledger_option, look_up_row, opened, operator
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import visible
 from cronce.protocol.observing import NotReleased
@@ -42,15 +43,23 @@ def command(
     with opened(url) as ledger:
         was = ledger.run(job, period)
         released = ledger.release(job, period, actor=actor or operator(), note=reason, force=force)
-    commands = commands_for(ctx, job, period)
+        about, commands = look_up_row(ctx, ledger, job, period)
     name = f"{visible(job)} {visible(period)}"
     if isinstance(released, NotReleased):
         return complain(f"{name} is not released: {_why_not(released, was, commands)}")
     click.echo(f"Released {name}: attempt {released.attempt} of {visible(released.owner)} has ended.")
     if was and was.status is Status.RUNNING and force:
         click.echo("If its owner is still alive, it stops at its next heartbeat: within a quarter of its lease.")
-    click.echo(f"The next start begins attempt {released.attempt + 1}. To start it now:")
-    click.echo(f"  {visible(commands.run_again())}")
+    match about.kind:
+        case RowKind.LEADER:
+            click.echo(f"The next process of {visible(job)!r} that stands by leads.")
+        case RowKind.WATCHDOG:
+            click.echo("The next look of the watchdog claims it.")
+        case RowKind.DISPATCH:
+            click.echo("The clock sends the tick again, unless its starting deadline has passed.")
+        case RowKind.RUN:
+            click.echo(f"The next start begins attempt {released.attempt + 1}. To start it now:")
+            click.echo(f"  {visible(commands.run_again())}")
     return 0
 
 

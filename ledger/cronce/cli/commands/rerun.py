@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import click
 
 from cronce.cli.actions.follow import StartedAttempt
+from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import Refuse, Start
 from cronce.cli.actions.start import Starter
 from cronce.cli.actions.ticks import check_is_due
@@ -28,6 +29,7 @@ from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import checked_period
 from cronce.vocabulary.states import Trigger
 
@@ -84,6 +86,7 @@ def command(
     if force and not reason:
         raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
     period = checked_period(period, what="PERIOD")
+    _check_is_a_run(job, period)
     commands = commands_for(ctx, job, period)
     with opened(url) as ledger:
         launcher = launcher_for(url, group)
@@ -111,6 +114,21 @@ def command(
         if not follow:
             return report.ended(started)
         return _follow(started, report, commands)
+
+
+def _check_is_a_run(job: str, period: str) -> None:
+    """Refuse rows that are no run of a job.
+
+    Raises:
+        InputInvalidError: It is a leader's row, or one of the watchdog.
+    """
+    match kind_by_name(job, period):
+        case RowKind.LEADER:
+            raise InputInvalidError("PERIOD", period, "the period of a run; this row says who leads, it is not a run")
+        case RowKind.WATCHDOG:
+            raise InputInvalidError("JOB", job, "a job of yours; this row is the watchdog's own, it is not a run")
+        case _:
+            pass
 
 
 def _follow(started: StartedAttempt, report: _Report, commands: Commands) -> int:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.app import commands_for, json_option, ledger_option, opened
+from cronce.cli.actions.look_up import RowKind, kind_by_name
+from cronce.cli.app import json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import deserves_a_look, may_be_run_again
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
@@ -58,8 +59,12 @@ def command(
     url: str | None,
 ) -> None:
     """List the runs of JOB, newest period first."""
+    now = datetime.now(UTC)
     with opened(url) as ledger:
         found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
+        odd = next((run for run in found if deserves_a_look(run, now, kind_by_name(run.job, run.period))), None)
+        if odd is not None and not as_document:
+            about, commands = look_up_row(ctx, ledger, job, odd.period)
     if as_document:
         from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
@@ -68,7 +73,7 @@ def command(
         return
     from cronce.cli.output.tables import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
 
-    console, now = PlainConsole(), datetime.now(UTC)
+    console = PlainConsole()
     if found:
         console.print(runs_table(found, now=now, wide=is_wide(console)))
     else:
@@ -77,11 +82,12 @@ def command(
         console.out(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.")
     if following is not None:
         console.out(f"For earlier runs: --before {shlex.quote(visible(following))}")
-    if odd := next((run for run in found if deserves_a_look(run, now)), None):
-        commands = commands_for(ctx, job, odd.period)
-        console.out(f"Why {visible(odd.period)} did not succeed, and what to do:")
+    if odd is not None:
+        is_run = about.kind in (RowKind.RUN, RowKind.DISPATCH)
+        what = f"Why {visible(odd.period)} did not succeed, and what to do:" if is_run else "What to do about this row:"
+        console.out(what)
         console.print_command(commands.show())
-        if may_be_run_again(odd, now):
+        if may_be_run_again(odd, now, about):
             console.out("To run it again now:")
             console.print_command(commands.run_again())
 

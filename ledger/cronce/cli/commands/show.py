@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.app import commands_for, complain, json_option, ledger_option, opened
+from cronce.cli.app import complain, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import advise
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
@@ -39,19 +39,20 @@ def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url
     """
     with opened(url) as ledger:
         run = ledger.run(job, period)
-        blocker = _blocker_of(run, ledger) if run else None
-    if run is None:
-        hint = f"'cronce runs {visible(job)}' lists the runs of the job."
-        return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
-    if as_document:
-        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
+        if run is None:
+            hint = f"'cronce runs {visible(job)}' lists the runs of the job."
+            return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
+        if as_document:
+            from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
-        click.echo(as_json(run_document(run)))
-        return 0
+            click.echo(as_json(run_document(run)))
+            return 0
+        blocker = _blocker_of(run, ledger)
+        about, commands = look_up_row(ctx, ledger, run.job, run.period)
     from cronce.cli.output.tables import PlainConsole, run_page  # noqa: PLC0415  # rich
 
     now = datetime.now(UTC)
-    advice = advise(run, now, commands_for(ctx, run.job, run.period))
+    advice = advise(run, now, commands, about)
     console = PlainConsole()
     for part in (*run_page(run, advice, now=now, blocker=blocker), ""):
         console.print(part)

@@ -18,11 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from cronce.cli.actions.fill import Gap
+from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.advice import Advice
 from cronce.cli.output.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
-from cronce.protocol.records import PastAttempt, RunRecord
+from cronce.protocol.records import Liveness, PastAttempt, RunRecord
 from cronce.schedule import Preview
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
@@ -120,7 +121,7 @@ def runs_table(runs: Iterable[RunRecord], *, now: datetime, wide: bool = False) 
             started = moment(run.claimed_at, now=now) if wide else age(run.claimed_at, now=now)
         table.add_row(
             Text(visible(run.period)),
-            _status(run.status),
+            _status(run, now),
             Text(str(run.attempt) if run.attempt else "-"),
             Text(started),
             Text(_took(run, now)),
@@ -141,10 +142,11 @@ def run_page(
         now: Aware.
         blocker: The run named in `blocked_by`, as it is now.
     """
-    title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run.status))
+    title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run, now))
     parts: list[RenderableType] = [title, Text(visible(advice.meaning)), Text(), _facts(run, now, blocker)]
     if run.attempts:
-        parts += [Text(), Text("Earlier attempts", style="bold"), _past_attempts(run.attempts, now)]
+        heading = "Earlier attempts" if _is_run(run) else "Earlier terms"
+        parts += [Text(), Text(heading, style="bold"), _past_attempts(run.attempts, now, with_status=_is_run(run))]
     return parts
 
 
@@ -165,7 +167,10 @@ def _labelled(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Itera
     def given(text: str | None) -> str | None:
         return None if text is None else visible(text)
 
-    yield "attempt", f"{run.attempt}, trigger {run.trigger}, counted failures {run.failures}"
+    if _is_run(run):
+        yield "attempt", f"{run.attempt}, trigger {run.trigger}, counted failures {run.failures}"
+    else:
+        yield "term", str(run.attempt)
     yield "owner", visible(run.owner)
     yield "scheduled", when(run.scheduled_at)
     yield ("started" if _did_start(run) else "asked"), when(run.claimed_at)
@@ -211,10 +216,11 @@ def _payload(text: str | None) -> str | None:
     return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json shows all)")
 
 
-def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
+def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_status: bool) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     table.add_column("TRY", justify="right", no_wrap=True)
-    table.add_column("ENDED AS", no_wrap=True)
+    if with_status:
+        table.add_column("ENDED AS", no_wrap=True)
     table.add_column("STARTED", no_wrap=True)
     table.add_column("TOOK", justify="right", no_wrap=True)
     table.add_column("OWNER", overflow="fold")
@@ -224,7 +230,7 @@ def _past_attempts(attempts: Sequence[PastAttempt], now: datetime) -> Table:
         why = why_ended(past.reason, past.exit_code, past.error)
         table.add_row(
             str(past.attempt),
-            _status(past.status),
+            *([Text(past.status, style=STATUS_STYLES[past.status])] if with_status else []),
             Text(age(past.claimed_at, now=now) if past.claimed_at else "-"),
             Text(took),
             Text(short_owner(past.owner)),
@@ -278,8 +284,18 @@ def is_wide(console: Console) -> bool:
     return console.width >= _WIDE
 
 
-def _status(status: Status) -> Text:
-    return Text(status, style=STATUS_STYLES[status])
+def _status(run: RunRecord, now: datetime) -> Text:
+    """The status in words: a leader's row is FAILED after an orderly end too, which would alarm people."""
+    if _is_run(run):
+        return Text(run.status, style=STATUS_STYLES[run.status])
+    is_held = run.liveness(now) is Liveness.ALIVE
+    if kind_by_name(run.job, run.period) is RowKind.LEADER:
+        return Text("LEADS", style="green") if is_held else Text("NO LEADER", style="yellow")
+    return Text("LOOKS", style="cyan") if is_held else Text("IDLE", style="dim")
+
+
+def _is_run(run: RunRecord) -> bool:
+    return kind_by_name(run.job, run.period) is RowKind.RUN
 
 
 def _did_start(run: RunRecord) -> bool:
