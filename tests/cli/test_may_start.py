@@ -76,6 +76,17 @@ def test_force_is_only_handed_on_where_it_is_needed() -> None:
     assert asked(None, force=True) == Start(run=None, forced=False)
 
 
+def test_a_run_whose_work_may_be_done_is_held() -> None:
+    """Its task ended with 0 without a claim: neither a rerun nor a backfill may repeat the work by default."""
+    unclaimed = run(status=Status.FAILED, reason=Reason.UNCLAIMED, attempt=0, exit_code=0)
+    refused = asked(unclaimed)
+    assert isinstance(refused, Refuse)
+    assert (refused.reason, refused.wait_for) == ("HELD", None)
+    assert "the work may be done" in refused.why
+    assert "cronce release --reason WHY" in refused.why
+    assert asked(unclaimed, force=True) == Start(run=unclaimed, forced=True)
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_a_living_owner_is_never_disturbed(*, force: bool) -> None:
     """The answer says who it is, and is the run to wait for; just after the lease it is free."""
@@ -168,6 +179,7 @@ def test_the_answer_is_the_one_that_the_task_would_get(status: Status, reason: s
         (run(status=Status.FAILED, reason=Reason.EXIT_CODE), OnLost.HOLD, PeriodState.FAILED),
         (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.RETRY, PeriodState.LOST),
         (run(status=Status.FAILED, reason=Reason.TASK_STOPPED), OnLost.HOLD, PeriodState.HELD),
+        (run(status=Status.FAILED, reason=Reason.UNCLAIMED), OnLost.RETRY, PeriodState.HELD),
         (run(status=Status.SKIPPED, reason=Reason.OVERLAP), OnLost.RETRY, PeriodState.SKIPPED),
         (run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED), OnLost.RETRY, PeriodState.MISSED),
     ],

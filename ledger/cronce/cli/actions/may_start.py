@@ -15,7 +15,7 @@ from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
 from cronce.protocol.slot import Course, course_beside
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import OnLost, Policy
-from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace, value_class
 
 
@@ -47,6 +47,8 @@ def period_state(run: RunRecord | None, on_lost: OnLost, now: datetime) -> Perio
             judged = {Liveness.NO_LEASE: PeriodState.HELD, Liveness.EXPIRED: lost}
             return judged.get(run.liveness(now), PeriodState.RUNNING)
         case Status.FAILED:
+            if run.reason == Reason.UNCLAIMED:
+                return PeriodState.HELD
             return lost if run.reason in LOST_REASONS else PeriodState.FAILED
         case Status.SKIPPED:
             return PeriodState.SKIPPED
@@ -127,6 +129,15 @@ def person_may_start(
         refused = decide(replace(ask, force="a person's reason"), run, now)
     if isinstance(refused, Refused):
         return _refuse(refused.reason, run, now, commands)
+    if run is not None and run.status is Status.FAILED and run.reason == Reason.UNCLAIMED:
+        # The claim leaves this to the person; the person has to know.
+        if not force:
+            why = (
+                "its task ended with exit code 0 and never claimed the run, so the work may be done."
+                f" Check that. Only if it was not done: {commands.release()}"
+            )
+            return Refuse(run=run, reason=RefusalReason.HELD, why=why)
+        forced = True
     course = Course.START
     if holder is not None and holder.period != commands.period and holder.liveness(now) is not Liveness.EXPIRED:
         course = course_beside(holder, policy.concurrency_policy, scheduled_at)
