@@ -54,7 +54,7 @@ class Observers:
             module="recorder",
             environment=variables,
             statements=[
-                _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem"),
+                _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
                 _reporting_lost_events(ledger),
             ],

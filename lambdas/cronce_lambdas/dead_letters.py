@@ -7,18 +7,22 @@ events that the recorder failed to process.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cronce import InputInvalidError, InputMissingError
+from cronce import InputInvalidError, InputMissingError, Trigger
 from cronce.client.settings import TaskSettings
-from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME
+from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.names import parse_scheduled_time, period_of
+from cronce_lambdas.stopped import launch_of
 
 _DEEPEST = 6
 _ATTRIBUTE = "<aws.scheduler."
+_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+"""What becomes a part of a row's reason. Error codes look like this; other text is not taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +31,26 @@ class DeadLetter:
 
     Attributes:
         job: The job; None if only its schedule is known.
-        schedule: Name of the schedule, empty if unknown.
+        schedule_arn: ARN of the schedule, empty if unknown.
         scheduled_at: The nominal time of the period, if it has one.
-        code: Error code of the target, e.g. `AccessDeniedException`.
+        launch: Number of the launch within the attempt.
+        code: Error code of the target, e.g. `AccessDeniedException`; `unknown` if the message has none.
         message: Error message of the target.
     """
 
     job: str | None
-    schedule: str
+    schedule_arn: str
     period: str
     scheduled_at: datetime | None
+    trigger: Trigger
+    launch: int
     code: str
     message: str
+
+    @property
+    def schedule(self) -> str:
+        """Name of the schedule, empty if unknown."""
+        return self.schedule_arn.rpartition("/")[2]
 
 
 def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
@@ -59,17 +71,20 @@ def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
         environ = _job_environ(record.get("body"))
         if PERIOD not in environ and _ATTRIBUTE in environ.get(SCHEDULED_TIME, _ATTRIBUTE):
             environ[SCHEDULED_TIME] = _whole_seconds(attributes.get("SCHEDULED_TIME", ""))
-        wanted = {name: value for name, value in environ.items() if name in (JOB, PERIOD, SCHEDULED_TIME)}
+        wanted = {name: value for name, value in environ.items() if name in (JOB, PERIOD, SCHEDULED_TIME, TRIGGER)}
         settings = TaskSettings.from_environ(wanted)
-        schedule = attributes.get("SCHEDULE_ARN", "").rpartition("/")[2]
-        if settings.job is None and not schedule:
+        schedule_arn = attributes.get("SCHEDULE_ARN", "")
+        if settings.job is None and not schedule_arn:
             return None
+        code = attributes.get("ERROR_CODE", "")
         return DeadLetter(
             job=settings.job,
-            schedule=schedule,
+            schedule_arn=schedule_arn,
             period=settings.required_period(),
             scheduled_at=settings.scheduled_at,
-            code=attributes.get("ERROR_CODE") or "unknown",
+            trigger=settings.trigger,
+            launch=launch_of(environ),
+            code=code if _CODE.fullmatch(code) else "unknown",
             message=attributes.get("ERROR_MESSAGE", ""),
         )
     except (AttributeError, TypeError, InputInvalidError, InputMissingError):

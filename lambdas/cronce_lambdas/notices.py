@@ -12,11 +12,16 @@ from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.names import period_of
+from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.states import Reason
 
 SOURCE = "cronce"
 """The `source` of every event that is sent."""
 
 RUN_MISSED = "Cronce Run Missed"
+RUN_HELD = "Cronce Run Held"
+RUN_GIVEN_UP = "Cronce Run Given Up"
+RUN_UNCLAIMED = "Cronce Run Unclaimed"
 PINNED_COUNT_WRONG = "Cronce Pinned Count Wrong"
 
 _MOST_ENTRIES = 10
@@ -55,15 +60,53 @@ class Bus:
                 report("event_not_sent", level="ERROR", count=len(failed), error=told)
 
 
-def missed(run: RunRecord, *, ledger: str) -> Notice:
+def missed(run: RunRecord, *, ledger: str, counted: bool = False) -> Notice:
     """Count a missed tick, and return its event.
 
     Args:
         run: Its row.
         ledger: The table's name.
+        counted: True if the tick was counted before, and only its cause is new.
     """
-    report("missed", level="ERROR", job=run.job, period=run.period, ledger=ledger, reason=run.reason, error=run.error)
+    event = "missed_cause" if counted else "missed"
+    report(event, level="ERROR", job=run.job, period=run.period, ledger=ledger, reason=run.reason, error=run.error)
+    return Notice(RUN_MISSED, _about(run, ledger))
+
+
+def left_to_a_person(run: RunRecord, why: str, *, held: bool, ledger: str) -> Notice:
+    """Count a run that no machine starts again, and return its event.
+
+    Args:
+        run: Its row.
+        why: Why no machine starts it.
+        held: True if that is so because of `on_lost=HOLD`.
+        ledger: The table's name.
+    """
+    if run.reason == Reason.UNCLAIMED:
+        event, detail_type = "unclaimed", RUN_UNCLAIMED
+    elif held:
+        event, detail_type = "run_held", RUN_HELD
+    else:
+        event, detail_type = "run_given_up", RUN_GIVEN_UP
+    report(event, level="ERROR", job=run.job, period=run.period, ledger=ledger, owner=run.owner, why=why)
+    return Notice(detail_type, _about(run, ledger) | {"why": why, "attempt": run.attempt})
+
+
+def ignored(why: str, job: str, period: str, source: str) -> dict[str, Any]:
+    """Count a hint that changes nothing, and return the answer for it. Its texts are no dimensions of the metric.
+
+    Args:
+        why: Why it is ignored.
+        job: The job that it names.
+        period: The period that it names.
+        source: The task or schedule that it is about.
+    """
+    report("event_ignored", level="ERROR", why=why, hint=shortened(f"{job!r} {period!r} {source!r}", 500))
+    return {"ignored": why}
+
+
+def _about(run: RunRecord, ledger: str) -> dict[str, Any]:
     scheduled_at = None if run.scheduled_at is None else period_of(run.scheduled_at)
-    told = {"ledger": ledger, "job": run.job, "period": run.period, "scheduledTime": scheduled_at}
-    told |= {"reason": run.reason, "error": run.error}
-    return Notice(RUN_MISSED, {name: value for name, value in told.items() if value is not None})
+    about = {"ledger": ledger, "job": run.job, "period": run.period, "scheduledTime": scheduled_at}
+    about |= {"reason": run.reason, "error": run.error}
+    return {name: value for name, value in about.items() if value is not None}

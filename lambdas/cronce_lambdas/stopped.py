@@ -18,9 +18,12 @@ _ENDED_BY_ITSELF = "EssentialContainerExited"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedTask:
-    """A task of a job that has stopped.
+    """A task that has stopped and that says it is of a job. `hints` compares it with the job's definition.
 
     Attributes:
+        account: The account that the event names.
+        cluster: ARN of its cluster.
+        task_definition: ARN of its task definition, or the family alone.
         scheduled_at: The nominal time of the period, if it has one.
         launch: Number of this launch within the attempt.
         exit_code: Exit code of the job's container; None if it never ran or was lost.
@@ -29,6 +32,9 @@ class StoppedTask:
     """
 
     arn: str
+    account: str
+    cluster: str
+    task_definition: str
     job: str
     period: str
     scheduled_at: datetime | None
@@ -43,11 +49,6 @@ class StoppedTask:
         """True if the container exited by itself, and not because the ledger was unavailable."""
         return self.exit_code not in (None, UNAVAILABLE) and not self.imposed
 
-    @property
-    def launched_by_machine(self) -> bool:
-        """True if the recorder or the watchdog started it, rather than the schedule or a person."""
-        return self.trigger in (Trigger.RETRY, Trigger.CATCH_UP)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedReplica:
@@ -60,6 +61,7 @@ class StoppedReplica:
     """
 
     arn: str
+    account: str
     cluster: str
     service: str
     exit_code: int | None
@@ -80,17 +82,20 @@ def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
         settings = TaskSettings.from_environ(environ)
         own: Mapping[str, Any] = next((each for each in detail["containers"] if each["name"] == name), {})
         return StoppedTask(
-            arn=detail["taskArn"],
+            arn=_text(detail["taskArn"]),
+            account=str(event.get("account") or ""),
+            cluster=_text(detail["clusterArn"]),
+            task_definition=str(detail.get("taskDefinitionArn") or detail["group"].removeprefix("family:")),
             job=settings.required_job(),
             period=settings.required_period(),
             scheduled_at=settings.scheduled_at,
             trigger=settings.trigger,
             launch=launch_of(environ),
-            exit_code=own.get("exitCode"),
+            exit_code=_exit_code(own),
             imposed=detail.get("stopCode", _ENDED_BY_ITSELF) != _ENDED_BY_ITSELF,
             cause=_cause(detail, own),
         )
-    except (KeyError, TypeError, AttributeError, InputInvalidError, InputMissingError):
+    except (KeyError, TypeError, ValueError, AttributeError, InputInvalidError, InputMissingError):
         return None
 
 
@@ -104,16 +109,17 @@ def stopped_replica(event: Mapping[str, Any]) -> StoppedReplica | None:
         kind, _, service = detail["group"].partition(":")
         if detail["lastStatus"] != "STOPPED" or kind != "service":
             return None
-        containers = [each for each in detail["containers"] if each.get("exitCode") is not None]
+        containers = [each for each in detail["containers"] if _exit_code(each) is not None]
         failed = next((each for each in containers if each["exitCode"]), containers[0] if containers else {})
         return StoppedReplica(
-            arn=detail["taskArn"],
-            cluster=detail["clusterArn"],
+            arn=_text(detail["taskArn"]),
+            account=str(event.get("account") or ""),
+            cluster=_text(detail["clusterArn"]),
             service=service,
-            exit_code=failed.get("exitCode"),
+            exit_code=_exit_code(failed),
             cause=_cause(detail, failed),
         )
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
@@ -129,6 +135,18 @@ def _job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, dict[st
         if JOB in environ and (PERIOD in environ or SCHEDULED_TIME in environ):
             return override["name"], environ
     raise KeyError(JOB)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(value)
+    return value
+
+
+def _exit_code(container: Mapping[str, Any]) -> int | None:
+    """The container's exit code; None if there is none, or if it is not a number that a row can hold."""
+    code = container.get("exitCode")
+    return code if isinstance(code, int) and not isinstance(code, bool) and -(2**31) <= code < 2**31 else None
 
 
 def _cause(detail: Mapping[str, Any], container: Mapping[str, Any]) -> str:

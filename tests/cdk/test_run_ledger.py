@@ -274,7 +274,7 @@ def test_the_recorder_may_do_exactly_this(stack: cdk.Stack) -> None:
     [queue] = assertions.Template.from_stack(stack).find_resources("AWS::SQS::Queue")
     arn = {"Fn::GetAtt": [queue, "Arn"]}
     assert _statements(stack, "Recorder") == [
-        *_expected_statements(stack, "Recorder", ["dynamodb:GetItem", "dynamodb:PutItem"]),
+        *_expected_statements(stack, "Recorder", ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]),
         {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arn},
         {
             "Effect": "Allow",

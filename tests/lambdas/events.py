@@ -44,6 +44,7 @@ EVENT: dict[str, Any] = {
         "taskArn": ARN,
         "clusterArn": CLUSTER,
         "group": "family:digest",
+        "taskDefinitionArn": "arn:aws:ecs:eu-west-1:111122223333:task-definition/digest:1",
         "lastStatus": "STOPPED",
         "desiredStatus": "STOPPED",
         "stopCode": "EssentialContainerExited",
@@ -85,8 +86,7 @@ def stopped(
 ) -> dict[str, Any]:
     """The event of a task of the job; `exit_code` is None if its container never ran."""
     container = {"name": "digest", "exitCode": exit_code, "reason": reason}
-    variables = {"CRONCE_JOB": JOB, "CRONCE_SCHEDULED_TIME": PERIOD} | environ
-    override = {"name": "digest", "environment": [{"name": n, "value": v} for n, v in variables.items()]}
+    override = {"name": "digest", "environment": variables(**environ)}
     return altered(
         taskArn=arn,
         stopCode=stop_code,
@@ -95,10 +95,15 @@ def stopped(
     )
 
 
+def variables(**environ: str) -> list[dict[str, str]]:
+    """The environment of an override of the job's container, with changes."""
+    given = {"CRONCE_JOB": JOB, "CRONCE_SCHEDULED_TIME": PERIOD} | environ
+    return [{"name": name, "value": value} for name, value in given.items()]
+
+
 def letter(body: object = None, *, message_id: str = "1", **attributes: str) -> dict[str, Any]:
     """A record of an SQS event: what EventBridge Scheduler puts into a dead-letter queue."""
-    environment = [{"name": "CRONCE_JOB", "value": JOB}, {"name": "CRONCE_SCHEDULED_TIME", "value": PERIOD}]
-    default = {"containerOverrides": [{"name": "digest", "environment": environment}]}
+    default = {"containerOverrides": [{"name": "digest", "environment": variables()}]}
     known = {
         "ERROR_CODE": "AccessDeniedException",
         "ERROR_MESSAGE": "not authorized to perform: ecs:RunTask",
@@ -181,14 +186,15 @@ class World:
         """Give messages of the queue to the recorder."""
         return self.recorder().sort(list(records))
 
-    def recorder(self) -> Recorder:
-        """The recorder."""
+    def recorder(self, *, account: str = "") -> Recorder:
+        """The recorder, which knows its account if it is given."""
         return Recorder(
             self.settings,
             ledger=self.ledger("cronce:recorder"),
             launcher=self.launcher,
             bus=Bus(self.events),
             clock=self.clock,
+            account=account,
         )
 
     def look(self, at: datetime | None = None) -> dict[str, int]:

@@ -10,14 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce import Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
+from cronce import CatchUp, Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
-from cronce.ecs import CallUnavailableError
+from cronce.ecs import CallUnavailableError, Launcher, definition_of
+from cronce.protocol.records import RunRecord
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.values import replace as replace_value
 from cronce_lambdas.recorder import handler
 from cronce_lambdas.settings import PinnedService
-from tests.lambdas.events import ARN, CLUSTER, EVENT, JOB, OTHER, PERIOD, SETTINGS, World, altered, letter, stopped
-from tests.support.cloud import GROUP, T0, schedule
+from tests.lambdas.events import (
+    ARN,
+    CLUSTER,
+    EVENT,
+    JOB,
+    OTHER,
+    PERIOD,
+    SETTINGS,
+    World,
+    altered,
+    letter,
+    stopped,
+    variables,
+)
+from tests.support.cloud import GROUP, T0, client_error, metrics, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +42,7 @@ if TYPE_CHECKING:
     from cronce.protocol.records import Record
 
 RETRIES = Policy(backoff_limit=2)
+THROTTLED = client_error("get_schedule", "ThrottlingException", "slow down", status=429)
 NEVER_RAN: dict[str, Any] = {"exit_code": None, "stop_code": "TaskFailedToStart", "reason": "CannotPullContainerError"}
 
 
@@ -135,12 +151,67 @@ class TestNeverClaimed:
         assert (claimed.attempt, claimed.record.failures) == (1, 0)
         assert [past.reason for past in claimed.record.attempts] == [Reason.LAUNCH_FAILED]
 
-    def test_one_that_exits_with_0_writes_no_row(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Its command does not claim, or claims another period; another launch may repeat the work."""
+    def test_one_that_exits_with_0_gets_a_row_of_its_own(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
+        """Its image has no guard. Nobody knows whether the work was done, so no machine repeats it."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = World(policy=Policy(backoff_limit=2, catch_up=CatchUp.LATEST))
+        assert "left" in world.settle(stopped(exit_code=0))
+        run = world.standing()
+        assert (run.status, run.reason, run.attempt, run.owner) == (Status.FAILED, Reason.UNCLAIMED, 0, ARN)
+        assert "no machine starts it again" in (run.note or "")
+        (event,) = world.events.sent
+        assert (event["type"], event["job"], event["period"]) == ("Cronce Run Unclaimed", JOB, PERIOD)
+        found = [(name, line["Job"]) for name, line in metrics(capsys.readouterr().err)]
+        assert found == [("RunUnclaimed", JOB)]
+        for minute in range(1, 30):
+            world.look(T0 + minute * timedelta(minutes=1))
+        told = [event for event in world.events.sent if event["period"] == PERIOD]
+        assert (world.standing(), world.launches(), len(told)) == (run, [], 1)
+        refusal = world.ledger(OTHER).claim(JOB, PERIOD)
+        assert not refusal
+        assert world.ledger(OTHER).claim(JOB, PERIOD, trigger=Trigger.MANUAL)
+
+    def test_one_that_exits_with_0_after_the_watchdog_called_its_tick_missed_is_unclaimed(self) -> None:
+        """It ran longer than five minutes; what the watchdog guessed is replaced."""
         world = World()
-        assert "ignored" in world.settle(stopped(exit_code=0))
+        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        assert world.settle(stopped(exit_code=0))["status"] == "FAILED"
+        assert world.standing().reason == Reason.UNCLAIMED
+
+    @pytest.mark.parametrize(
+        "policy", [Policy(suspend=True), Policy(starting_deadline=timedelta(minutes=1))], ids=["suspended", "too late"]
+    )
+    def test_one_that_may_have_been_refused_is_not_called_unclaimed(self, policy: Policy) -> None:
+        """A guard that is refused for lateness or suspension leaves such a row as it is, and exits with 0."""
+        world = World(policy=policy)
+        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        before = world.standing()
+        world.clock.advance(timedelta(minutes=10))
+        world.settle(stopped(exit_code=0))
+        assert world.standing() == before
+
+    @pytest.mark.parametrize("exit_code", [0, 137])
+    def test_one_of_a_job_that_names_its_own_periods_is_found_by_its_owner(self, exit_code: int) -> None:
+        """`cronce exec --period 2026-11-29`: the row is not the tick's."""
+        world = World()
+        claimed = world.ledger().claim(JOB, "2026-11-29")
+        assert claimed
+        if exit_code == 0:
+            claimed.complete()
+        answer = world.settle(stopped(exit_code=exit_code))
+        assert world.run() is None
+        assert (answer["status"], "relaunched" in answer) == (
+            ("SUCCEEDED", False) if exit_code == 0 else ("FAILED", True)
+        )
+        assert [launch[1] for launch in world.launches()] == (["2026-11-29"] if exit_code else [])
+
+    def test_one_of_a_job_that_names_its_own_periods_and_claimed_none_gets_no_row(self) -> None:
+        """Which period it would have claimed is unknown; it is reported."""
+        world = World()
+        other = world.ledger(OTHER).claim(JOB, "2026-11-29")
+        assert other
+        assert "ignored" in world.settle(stopped(**NEVER_RAN))
         assert (world.run(), world.launches()) == (None, [])
-        assert json.loads(capsys.readouterr().err)["cronce.event"] == "unclaimed"
 
     def test_one_that_failed_by_itself_is_not_launched_again(self) -> None:
         """Nobody knows how far it got without a claim."""
@@ -230,17 +301,19 @@ class TestRelaunch:
         world.scheduler.fail("create_schedule", "AccessDeniedException", status=403)
         assert "AccessDeniedException" in world.settle(EVENT)["left"]
         lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-        assert (lines[-1]["cronce.event"], lines[-1]["level"]) == ("not_relaunched", "ERROR")
+        assert ("not_relaunched", "ERROR") in [(line["cronce.event"], line["level"]) for line in lines]
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
+        assert "AccessDeniedException" in (world.standing().note or "")
 
     @pytest.mark.parametrize("operation", ["list_schedules", "get_schedule", "create_schedule"])
     def test_a_busy_service_is_asked_again(self, operation: str) -> None:
-        """Lambda delivers the event again; by then the run is settled, and only the relaunch remains."""
+        """Lambda delivers the event again; without the job's definition nothing is changed."""
         world = World()
         world.claim()
         world.scheduler.fail(operation, "ThrottlingException", status=429)
         with pytest.raises(CallUnavailableError):
             world.settle(EVENT)
-        assert world.standing().status is Status.FAILED
+        assert world.standing().status is (Status.FAILED if operation == "create_schedule" else Status.RUNNING)
         world.scheduler.recover()
         assert world.settle(EVENT)["relaunched"] == {"attempt": 2, "launch": 1}
 
@@ -272,14 +345,15 @@ STATES: dict[str, Callable[[World], object]] = {
 
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
 def test_no_order_of_events_moves_a_state_back(state: Callable[[World], object]) -> None:
-    """Every pair of events, each twice, in both orders."""
+    """Every pair of events, each twice, in both orders. A run that failed for good gets a note, and nothing else."""
     for events in itertools.permutations(EVENTS.values(), 2):
         world = World()
         state(world)
         before = world.standing()
         for event in (*events, *events):
             world.settle(event)
-            assert world.standing() == before, events
+            after = replace_value(world.standing(), version=before.version, actor=before.actor, note=before.note)
+            assert after == before, events
 
 
 class TestPinnedService:
@@ -373,10 +447,31 @@ class TestDeadLetters:
     def test_only_the_messages_that_failed_are_retried(self) -> None:
         """The others are processed; the schedule of the failed ones is temporarily unavailable."""
         world = World()
-        world.scheduler.fail("get_schedule", "ThrottlingException", status=429)
-        answer = world.sort(letter(message_id="1"), letter("cut off", message_id="2"), letter("{}", message_id="3"))
-        assert answer == {"batchItemFailures": [{"itemIdentifier": "2"}, {"itemIdentifier": "3"}]}
+        gone = f"arn:aws:scheduler:eu-west-1:111122223333:schedule/{GROUP}/gone"
+        world.scheduler.fail_if("get_schedule", lambda request: THROTTLED if request["Name"] == "gone" else None)
+        odd = letter("cut off", message_id="2", SCHEDULE_ARN=gone)
+        assert world.sort(letter(message_id="1"), odd, letter(EVENT, message_id="3")) == {
+            "batchItemFailures": [{"itemIdentifier": "2"}]
+        }
         assert world.standing().status is Status.MISSED
+
+    def test_a_defect_at_one_message_fails_only_that_message(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Whatever it raises; the queue's limit of receives ends it."""
+        world = World()
+        world.define("other", ScheduleExpression="cron(0 6 * * ? *)")
+        recorder = world.recorder()
+        known = world.launcher.known
+
+        def broken(job: str) -> Any:  # noqa: ANN401
+            if job == "other":
+                raise ZeroDivisionError
+            return known(job)
+
+        world.launcher.known = broken  # type: ignore[method-assign]
+        bad = letter({"containerOverrides": [{"environment": variables(CRONCE_JOB="other")}]}, message_id="7")
+        assert recorder.sort([bad, letter()]) == {"batchItemFailures": [{"itemIdentifier": "7"}]}
+        assert world.standing().status is Status.MISSED
+        assert "dead_letter_failed" in capsys.readouterr().err
 
     def test_without_a_ledger_every_message_comes_back(self) -> None:
         """None is lost."""
@@ -390,7 +485,8 @@ class TestDeadLetters:
         bad = [letter("{}", SCHEDULE_ARN=""), letter("{}", SCHEDULE_ARN="arn:.../gone"), {"messageId": "3"}]
         assert world.sort(*bad, letter()) == {"batchItemFailures": []}
         lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-        assert [line["cronce.event"] for line in lines] == ["dead_letter_let_go"] * 3 + ["missed"]
+        events = [line["cronce.event"] for line in lines if line["cronce.event"] != "event_ignored"]
+        assert events == ["dead_letter_let_go"] * 3 + ["missed"]
         assert all(line["level"] == "ERROR" for line in lines)
 
     def test_a_message_whose_schedule_is_denied_is_dropped(self) -> None:
@@ -414,6 +510,165 @@ class TestDeadLetters:
         before = world.standing()
         world.sort(letter())
         assert (world.standing(), world.events.sent) == (before, [])
+
+
+class TestAfterADeployment:
+    """The one-shot schedule of a retry has the task definition of before; the policy allows only the new one."""
+
+    def arranged(self, trigger: str = "retry", launch: int = 1, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The dead letter of a one-shot schedule that could not start its task."""
+        environ = {"CRONCE_PERIOD": PERIOD, "CRONCE_TRIGGER": trigger, "CRONCE_LAUNCH": str(launch)}
+        body = {"containerOverrides": [{"name": "digest", "environment": variables(**environ)}]}
+        arn = f"arn:aws:scheduler:eu-west-1:111122223333:schedule/{GROUP}/once-0123456789abcdef"
+        return letter(body, SCHEDULE_ARN=arn, **changes)
+
+    @pytest.mark.parametrize("code", ["AccessDeniedException", "Ecs.CapacityException", "ThrottlingException"])
+    def test_the_retry_is_arranged_again_by_the_current_definition(self, code: str) -> None:
+        """As the next launch of the same attempt, with the new revision."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        world.define(image="2", LastModificationDate=T0)
+        assert world.sort(self.arranged(ERROR_CODE=code)) == {"batchItemFailures": []}
+        assert [launch[2:] for launch in world.launches()] == [("retry", "1"), ("retry", "2")]
+        again = world.scheduler.one_shots[1]["Target"]["EcsParameters"]["TaskDefinitionArn"]
+        assert again.endswith("digest:2")
+
+    def test_a_repeated_letter_arranges_nothing_twice(self) -> None:
+        """The queue delivers at least once."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        for _ in range(3):
+            world.sort(self.arranged())
+        assert len(world.launches()) == 2
+
+    def test_the_catch_up_of_a_missed_tick_is_arranged_again(self) -> None:
+        """With its own trigger, and with the cause in the row."""
+        world = World()
+        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        world.sort(self.arranged("catch_up"))
+        assert [launch[2:] for launch in world.launches()] == [("catch_up", "2")]
+        assert world.standing().reason == "launch_failed: AccessDeniedException"
+
+    def test_after_five_launches_the_row_says_that_no_retry_comes(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
+        """A metric and an event, once."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        world.sort(self.arranged(launch=5))
+        world.sort(self.arranged(launch=5))
+        run = world.standing()
+        assert (run.status, run.actor) == (Status.FAILED, "cronce:recorder")
+        assert run.note == "no machine starts it again: 5 tasks of it stopped before they claimed it"
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
+        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["RunRelaunched", "RunGivenUp"]
+        assert world.claim(OTHER, trigger=Trigger.MANUAL).record.note is None
+
+    def test_the_letter_of_a_run_that_another_task_works_on_changes_nothing(self) -> None:
+        """Another delivery started it."""
+        world = World()
+        world.claim()
+        world.settle(EVENT)
+        world.claim(OTHER)
+        world.sort(self.arranged())
+        assert (world.standing().status, len(world.launches())) == (Status.RUNNING, 1)
+
+    def test_the_letter_of_a_tick_of_the_schedule_is_left_to_catch_up(self) -> None:
+        """EventBridge Scheduler has tried it for as long as the job allows."""
+        world = World()
+        world.sort(letter())
+        assert world.launches() == []
+
+
+class TestLeftToAPerson:
+    """A run that no machine starts again."""
+
+    def test_a_held_run_is_reported_once(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
+        """An event, a metric, and a note in the row."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = World(policy=Policy(on_lost=OnLost.HOLD))
+        world.claim()
+        for _ in range(3):
+            world.settle(EVENT)
+        (event,) = world.events.sent
+        assert (event["type"], event["job"], event["period"], event["attempt"]) == ("Cronce Run Held", JOB, PERIOD, 1)
+        assert event["why"] == "the run is held for a person (on_lost=HOLD)"
+        assert [(name, line["Job"]) for name, line in metrics(capsys.readouterr().err)] == [("RunHeld", JOB)]
+        released = world.ledger().release(JOB, PERIOD, actor="ann", note="looked")
+        assert isinstance(released, RunRecord)
+        assert (released.actor, released.note) == ("ann", "looked")
+
+    def test_the_sixth_crash_is_given_up(self) -> None:
+        """Each of the five before it was started again."""
+        world = World()
+        for attempt in range(1, 7):
+            assert world.claim(f"{ARN}{attempt}").attempt == attempt
+            answer = world.settle(stopped(f"{ARN}{attempt}", exit_code=137))
+        assert answer["left"] == "it died 6 times"
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
+        assert world.standing().note == "no machine starts it again: it died 6 times"
+
+    def test_a_failed_run_without_a_retry_is_given_up(self) -> None:
+        """Also with `backoff_limit=0`: a person is the only one left."""
+        world = World()
+        world.claim().fail("no", exit_code=1)
+        world.settle(stopped())
+        assert [(event["type"], event["reason"]) for event in world.events.sent] == [("Cronce Run Given Up", "error")]
+
+    @pytest.mark.parametrize("change", [{"State": "DISABLED"}, {"policy": Policy(suspend=True)}])
+    def test_a_job_that_is_switched_off_reports_nothing(self, change: dict[str, Any]) -> None:
+        """A person did that."""
+        world = World()
+        world.claim()
+        world.define(**change)
+        world.settle(EVENT)
+        assert (world.events.sent, world.standing().note) == ([], None)
+
+    def test_a_success_after_all_clears_the_note(self) -> None:
+        """The task was still finishing when it was given up."""
+        world = World(policy=Policy(on_lost=OnLost.HOLD))
+        claimed = world.claim()
+        world.settle(EVENT)
+        claimed.complete()
+        assert (world.standing().status, world.standing().note) == (Status.SUCCEEDED, None)
+
+
+class TestTheCause:
+    """The watchdog marked a tick as never delivered; then the cause arrives."""
+
+    def guessed(self) -> World:
+        """A tick that the watchdog marked."""
+        world = World()
+        world.ledger("cronce:watchdog").mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        return world
+
+    def test_a_dead_letter_replaces_the_guess_and_sends_an_event(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
+        """The tick is not counted as missed a second time."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = self.guessed()
+        world.sort(letter())
+        run = world.standing()
+        assert (run.status, run.reason) == (Status.MISSED, "launch_failed: AccessDeniedException")
+        assert [event["reason"] for event in world.events.sent] == ["launch_failed: AccessDeniedException"]
+        assert metrics(capsys.readouterr().err) == []
+
+    def test_a_task_that_never_ran_replaces_the_guess(self) -> None:
+        """Its image could not be pulled; the row says so."""
+        world = self.guessed()
+        world.settle(stopped(**NEVER_RAN))
+        run = world.standing()
+        assert (run.status, run.reason, run.owner) == (Status.FAILED, Reason.LAUNCH_FAILED, ARN)
+        assert "CannotPullContainerError" in (run.error or "")
+
+    def test_a_guess_never_replaces_a_cause(self) -> None:
+        """The watchdog looks again."""
+        world = World()
+        world.sort(letter())
+        before = world.standing()
+        world.ledger("cronce:watchdog").mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        assert world.standing() == before
 
 
 class TestHandler:
@@ -443,8 +698,9 @@ class TestHandler:
         """It does not raise, so Lambda does not deliver it again."""
         assert handler(event, None) == {"ignored": "not a stopped task of a job"}
 
-    def test_it_sorts_messages(self, url: str) -> None:
+    def test_it_sorts_messages(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """As the event source mapping delivers them."""
+        monkeypatch.setattr(Launcher, "known", lambda _self, _job: definition_of(schedule()))
         assert handler({"Records": [letter()]}, None) == {"batchItemFailures": []}
         run = Ledger.from_url(url).run(JOB, PERIOD)
         assert run is not None

@@ -10,8 +10,8 @@ import pytest
 from cronce import Policy, Reason, Status, Trigger
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch
-from cronce_lambdas.relaunch import after_launch
-from cronce_lambdas.stopped import StoppedTask, stopped_task
+from cronce_lambdas.relaunch import LAUNCH_WITHIN, FailedLaunch, after_launch
+from cronce_lambdas.stopped import stopped_task
 from tests.lambdas.events import stopped
 from tests.support.builders import run
 from tests.support.cloud import T0
@@ -25,11 +25,11 @@ def failed(reason: Reason | str, **changes: Any) -> RunRecord:  # noqa: ANN401
     return run(**{"status": Status.FAILED, "reason": reason, "scheduled_at": T0} | changes)
 
 
-def unclaimed(**changes: Any) -> StoppedTask:  # noqa: ANN401
-    """A task whose image could not be pulled."""
+def unclaimed(*, known: bool = True, **changes: Any) -> FailedLaunch:  # noqa: ANN401
+    """The launch of a task whose image could not be pulled."""
     task = stopped_task(stopped(**{"exit_code": None, "stop_code": "TaskFailedToStart"} | changes))
     assert task is not None
-    return task
+    return FailedLaunch.of_task(task, known=known)
 
 
 NOBODY = failed(Reason.LAUNCH_FAILED, attempt=0)
@@ -37,9 +37,11 @@ MISSED = run(status=Status.MISSED, reason=Reason.NEVER_DELIVERED, attempt=0)
 REFUSED = run(status=Status.MISSED, reason="launch_failed: AccessDeniedException", attempt=0)
 
 
-def decide(task: StoppedTask, standing: RunRecord, policy: Policy = RETRIES, *, at: datetime = T0) -> Relaunch | Leave:
+def decide(
+    failed_launch: FailedLaunch, standing: RunRecord, policy: Policy = RETRIES, *, at: datetime = T0
+) -> Relaunch | Leave:
     """What follows the task."""
-    return after_launch(task, standing, policy=policy, enabled=True, now=at)
+    return after_launch(failed_launch, standing, policy=policy, enabled=True, now=at)
 
 
 @pytest.mark.parametrize("standing", [NOBODY, MISSED, REFUSED])
@@ -53,7 +55,7 @@ def test_launches_have_a_bound_of_their_own() -> None:
     last = decide(unclaimed(CRONCE_LAUNCH=str(MOST_LAUNCHES - 1)), NOBODY)
     assert last == Relaunch(attempt=1, launch=MOST_LAUNCHES, delay=80 * SECOND)
     over = decide(unclaimed(CRONCE_LAUNCH=str(MOST_LAUNCHES)), NOBODY)
-    assert over == Leave("5 tasks of it stopped before they claimed it")
+    assert over == Leave("5 tasks of it stopped before they claimed it", for_person=True)
 
 
 @pytest.mark.parametrize(("seconds", "goes_on"), [(49, True), (50, True), (51, False)])
@@ -65,6 +67,14 @@ def test_a_run_that_never_began_is_not_launched_after_its_starting_deadline(
     policy = Policy(starting_deadline=60 * SECOND)
     decision = decide(unclaimed(), NOBODY, policy, at=T0 + seconds * SECOND)
     assert isinstance(decision, Relaunch) is goes_on
+
+
+@pytest.mark.parametrize(("seconds", "goes_on"), [(-10, True), (-9, False)])
+def test_a_tick_of_which_only_its_task_speaks_is_launched_within_a_day(seconds: int, goes_on: bool) -> None:  # noqa: FBT001
+    """A forged event may name every past tick; the watchdog's own marks have no such limit."""
+    at = T0 + LAUNCH_WITHIN + seconds * SECOND
+    assert isinstance(decide(unclaimed(known=False), NOBODY, at=at), Relaunch) is goes_on
+    assert isinstance(decide(unclaimed(), NOBODY, at=at), Relaunch)
 
 
 def test_the_retry_of_a_failed_run_that_did_not_start_is_launched_again() -> None:
@@ -94,7 +104,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize(("task", "standing", "why"), LEFT.values(), ids=LEFT)
-def test_any_other_task_that_never_claimed_is_left(task: StoppedTask, standing: RunRecord, why: str) -> None:
+def test_any_other_task_that_never_claimed_is_left(task: FailedLaunch, standing: RunRecord, why: str) -> None:
     """With the reason."""
     decision = decide(task, standing)
     assert isinstance(decision, Leave)
@@ -118,7 +128,7 @@ def test_a_retry_that_died_before_it_asked_is_launched_again() -> None:
     ],
     ids=["the ledger was away", "Spot", "stopped"],
 )
-def test_a_task_that_cannot_have_worked_is_launched_again(task: StoppedTask) -> None:
+def test_a_task_that_cannot_have_worked_is_launched_again(task: FailedLaunch) -> None:
     """Whatever its exit code says."""
     assert isinstance(decide(task, NOBODY), Relaunch)
 

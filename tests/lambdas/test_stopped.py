@@ -36,7 +36,6 @@ def test_a_relaunched_task_says_for_which_period_and_which_launch_it_is() -> Non
     """Its period is fixed; the nominal time may be another thing."""
     task = task_of(stopped(CRONCE_PERIOD="2026-W48", CRONCE_TRIGGER="retry", CRONCE_LAUNCH="4"))
     assert (task.period, task.scheduled_at, task.trigger, task.launch) == ("2026-W48", T0, Trigger.RETRY, 4)
-    assert task.launched_by_machine
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5", "٣", "99999"])

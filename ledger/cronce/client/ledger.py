@@ -381,7 +381,7 @@ class Ledger:
         Raises:
             LedgerUnavailableError: The store did not answer; call again.
         """
-        steps = give_up(run, actor=self._owner_name(), note=shortened(note))
+        steps = give_up(run, actor=self.owner, note=shortened(note))
         return self._driver().run(steps, _patience(_LONGEST_PATIENCE))
 
     def create(self) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from cronce.schedule import Kind, Schedule, parse
+from cronce.schedule import Kind, Schedule, ScheduleInvalidError, parse
 from cronce.vocabulary.environment import JOB, LAUNCH, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.names import checked_job, period_of
 from cronce.vocabulary.policy import Policy
@@ -67,6 +67,21 @@ class JobDefinition:
     def ticks_are_known(self) -> bool:
         """False for a rate without a start: only EventBridge Scheduler knows the moment it counts from."""
         return self.start is not None or not self.expression.startswith(Kind.RATE)
+
+    def may_have_tick(self, at: datetime) -> bool:
+        """False if the schedule cannot have a tick at `at`.
+
+        Where only EventBridge Scheduler knows the ticks, or a clock delivers them because the schedule is disabled,
+        every time since the job was created may be one. The same holds for an expression that cannot be parsed.
+        """
+        if (self.end is not None and at >= self.end) or (self.start is not None and at < self.start):
+            return False
+        if not self.enabled or not self.ticks_are_known:
+            return at >= self.created_at.replace(microsecond=0)
+        try:
+            return self.schedule.previous(at + timedelta(microseconds=1)) == at
+        except ScheduleInvalidError:
+            return at >= self.created_at.replace(microsecond=0)
 
 
 def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:

@@ -99,6 +99,18 @@ class Launcher:
             jobs.append(definition.job)
         raise JobUnknownError(job, self.group, get_close_matches(job, jobs, n=3))
 
+    def known(self, job: str) -> JobDefinition | None:
+        """The job's definition; None if no schedule of the group is for this job.
+
+        Raises:
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: The group does not exist, or access is denied.
+        """
+        try:
+            return self.find(job)
+        except JobUnknownError:
+            return None
+
     def defined_by(self, schedule_name: str) -> JobDefinition | None:
         """The job that this schedule defines; None if there is no such schedule, or it is not a job of cronce.
 

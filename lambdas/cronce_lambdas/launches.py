@@ -1,0 +1,90 @@
+"""Carry out what was decided about a run's next task: arrange it, or leave the run to a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cronce import InputInvalidError, Ledger, OnLost
+from cronce.client.reporting import report
+from cronce.ecs import CallRefusedError, JobDefinition, Launcher
+from cronce.protocol.observing import LOST_REASONS
+from cronce.protocol.records import RunRecord
+from cronce.protocol.retrying import Leave, Relaunch
+from cronce.vocabulary.states import Trigger
+from cronce_lambdas.notices import Bus, left_to_a_person
+
+OBSERVERS = "cronce:"
+"""How the owner names of recorder and watchdog begin, and so the actor of their notes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launches:
+    """Arranges tasks through one-shot schedules.
+
+    Attributes:
+        name: The table's name, a dimension of the metrics.
+    """
+
+    ledger: Ledger
+    launcher: Launcher
+    bus: Bus
+    name: str
+
+    def carry_out(
+        self, decision: Relaunch | Leave, run: RunRecord, job: JobDefinition, *, trigger: Trigger, now: datetime
+    ) -> dict[str, Any]:
+        """Do it, and say what was done. A run that no machine starts again is left to a person.
+
+        Raises:
+            LedgerUnavailableError: The ledger did not answer; doing it again is safe.
+            CallUnavailableError: EventBridge Scheduler did not answer; as above.
+        """
+        if isinstance(decision, Relaunch):
+            try:
+                self.arrange(decision, run, job, trigger=trigger, now=now)
+            except (CallRefusedError, InputInvalidError) as error:
+                report("not_relaunched", level="ERROR", job=job.job, period=run.period, error=str(error))
+                decision = Leave(str(error), for_person=True)
+        if isinstance(decision, Leave):
+            report("not_relaunched", job=job.job, period=run.period, why=decision.why)
+            if decision.for_person:
+                self.leave_to_a_person(run, decision.why, job)
+            return {"left": decision.why}
+        numbers = {"attempt": decision.attempt, "launch": decision.launch}
+        report("relaunched", job=job.job, period=run.period, ledger=self.name, **numbers)
+        return {"relaunched": numbers}
+
+    def arrange(
+        self, decision: Relaunch, run: RunRecord, job: JobDefinition, *, trigger: Trigger, now: datetime
+    ) -> None:
+        """Create the one-shot schedule, by the job's current definition; that it exists already is no error.
+
+        Raises:
+            CallUnavailableError: EventBridge Scheduler did not answer.
+            CallRefusedError: EventBridge Scheduler rejects the schedule.
+        """
+        self.launcher.run_later(
+            job,
+            run.period,
+            scheduled_at=run.scheduled_at,
+            trigger=trigger,
+            attempt=decision.attempt,
+            launch=decision.launch,
+            not_before=now + decision.delay,
+        )
+
+    def leave_to_a_person(self, run: RunRecord, why: str, job: JobDefinition) -> None:
+        """Report the run once, and note in its row that no machine starts it again.
+
+        The note comes last: if an invocation dies before the note, the next one reports the run again.
+
+        Raises:
+            LedgerUnavailableError: The ledger did not answer; calling again is safe.
+        """
+        if run.note and (run.actor or "").startswith(OBSERVERS):
+            return
+        held = run.reason in LOST_REASONS and job.policy.on_lost is OnLost.HOLD
+        self.bus.put([left_to_a_person(run, why, held=held, ledger=self.name)])
+        self.ledger.give_up(run, f"no machine starts it again: {why}")
