@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import cronce.cli.runtime.exec  # loaded before the fork, for --warm
-import cronce.cli.runtime.guarded  # the same
 import cronce.guard.run_command  # noqa: F401  # the same
 from cronce import Ledger
 from cronce.cli.main import main as cronce_main

@@ -153,7 +153,7 @@ def test_a_command_that_hangs_holds_up_no_other_and_turns_the_health_red(host: H
     hangs = {"target": {"command": ["sh", "-c", 'trap "" TERM; sleep 300; sleep 300']}, "timeout": "1s"}
     clock = start(host, fine={}, hangs=hangs | {"every": "20s"})
     until(lambda: any(event["event"] == "tick_retrying" for event in clock.events), "a try that timed out")
-    asked = host.start("cronce", "health", "--name", CLOCK)
+    asked = host.start("cronce", "health", "--name", CLOCK, "--ledger", host.url)
     assert asked.wait() == 1
     assert "hangs" in asked.err + asked.out.decode()
     before = len(ticks_of(host, "fine"))
@@ -168,10 +168,10 @@ def test_a_healthy_clock_and_its_standby_are_green(host: Host) -> None:
     """The answer of the process that has the name."""
     clock = start(host, beat={})
     until(lambda: len(host.logged) >= 1, "a tick")
-    assert host.start("cronce", "health", "--name", CLOCK).wait() == 0
+    assert host.start("cronce", "health", "--name", CLOCK, "--ledger", host.url).wait() == 0
     clock.send(signal.SIGTERM)
     assert clock.wait() == 0
-    assert host.start("cronce", "health", "--name", CLOCK).wait() == 1
+    assert host.start("cronce", "health", "--name", CLOCK, "--ledger", host.url).wait() == 1
 
 
 def test_on_sigterm_a_dispatch_at_work_is_finished(host: Host) -> None:

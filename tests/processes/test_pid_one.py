@@ -47,7 +47,7 @@ def test_as_pid_1_it_ends_promptly_if_told_before_its_child_runs(host: Host) -> 
 
 def test_signals_are_in_hand_before_the_ledgers_code_is_loaded() -> None:
     """Until then the kernel drops a SIGTERM to PID 1 (man 7 pid_namespaces), and the task runs on."""
-    program = "import sys, cronce.cli.main, cronce.cli.runtime.exec; print(*sys.modules)"
+    program = "import sys, cronce.cli.main, cronce.guard.signals; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
     assert {"cronce.client.ledger", "cronce.client.claim"} & set(loaded) == set()
 

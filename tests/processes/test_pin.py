@@ -95,9 +95,10 @@ def children_of(pid: int) -> list[int]:
     return until(lambda: [int(child) for child in children.read_text().split()], "a child")
 
 
-def health(name: str) -> int:
+def health(host: Host, name: str) -> int:
     """The exit code of `cronce health`."""
-    return subprocess.run(["cronce", "health", "--name", name], check=False, capture_output=True).returncode
+    which = ["--name", name, "--ledger", host.url]
+    return subprocess.run(["cronce", "health", *which], cwd=host.folder, check=False, capture_output=True).returncode
 
 
 class TestHandOver:
@@ -457,17 +458,17 @@ class TestHealth:
         other = leading(host, name)
         command = host.start("cronce", "pin", "--ledger", host.url, "--job", name, "--", "sh", "-c", TICKING)
         await_event(command, "standby")
-        until(lambda: health(name) == 0, "health")
+        until(lambda: health(host, name) == 0, "health")
         other.interrupt("stopped")
         await_event(command, "leading")
-        assert health(name) == 0
+        assert health(host, name) == 0
         command.send(signal.SIGSTOP)
-        assert health(name) == 1
+        assert health(host, name) == 1
         command.send(signal.SIGCONT)
-        until(lambda: health(name) == 0, "health again")
+        until(lambda: health(host, name) == 0, "health again")
         command.send(signal.SIGTERM)
         command.wait()
-        assert health(name) == 1
+        assert health(host, name) == 1
 
 
 @pytest.mark.lane("pid-namespace")

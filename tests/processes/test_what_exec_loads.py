@@ -33,7 +33,7 @@ array collections contextlib copyreg datetime enum errno functools gc itertools 
 re reprlib select selectors signal socket threading types typing warnings
 """
 OURS = """
-cronce cronce.cli cronce.cli.main cronce.cli.runtime cronce.cli.runtime.exec cronce.cli.runtime.guarded
+cronce cronce.cli cronce.cli.main cronce.cli.runtime cronce.cli.runtime.exec
 cronce.vocabulary cronce.vocabulary.durations cronce.vocabulary.environment cronce.vocabulary.errors
 cronce.vocabulary.exit_codes cronce.vocabulary.metrics cronce.vocabulary.names cronce.vocabulary.payloads
 cronce.vocabulary.policy cronce.vocabulary.states cronce.vocabulary.values
@@ -44,7 +44,7 @@ cronce.protocol.transitions
 cronce.stores cronce.stores.codec cronce.stores.store cronce.stores.urls
 cronce.client cronce.client.claim cronce.client.driver cronce.client.ledger cronce.client.reporting
 cronce.client.settings cronce.client.time_source
-cronce.guard cronce.guard.signals
+cronce.guard cronce.guard.attempt cronce.guard.signals
 """
 DYNAMODB = """
 hashlib hmac
@@ -53,7 +53,10 @@ cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.signed
 cronce.stores.dynamo.transport
 """
 SQLITE = "sqlite3 cronce.stores.sqlite"
-WINNER = "ctypes struct cronce.guard.checkpoints cronce.guard.run_command cronce.guard.child"
+WINNER = """
+ctypes struct cronce.guard.checkpoints cronce.guard.child cronce.guard.keeper cronce.guard.kernel_timer
+cronce.guard.processes cronce.guard.run_command
+"""
 
 
 def test_on_dynamodb_it_loads_what_it_uses(dynamodb_local: str, table: str, tmp_path: Path) -> None:

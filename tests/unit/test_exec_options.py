@@ -9,7 +9,7 @@ from cronce.cli.runtime.exec import plain_options
 from cronce.cli.runtime.exec_help import parse_in_full
 
 OPTIONS = [f"--{name.replace('_', '-')}" for name in exec_command.OPTIONS]
-COMMAND = ["--", "true"]
+COMMAND = ["true"]
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -18,7 +18,7 @@ def test_a_plain_option_means_what_argparse_says(option: str, value: str) -> Non
     """With a space and with `=`."""
     for arguments in ([option, value], [f"{option}={value}"]):
         plain = plain_options(arguments)
-        assert plain == parse_in_full([*arguments, *COMMAND])[0]
+        assert plain == parse_in_full(arguments, COMMAND)
         assert plain != plain_options([])
 
 
@@ -35,7 +35,7 @@ def test_a_plain_option_means_what_argparse_says(option: str, value: str) -> Non
 )
 def test_plain_options_together_mean_what_argparse_says(arguments: list[str]) -> None:
     """The last one of a name counts."""
-    assert plain_options(arguments) == parse_in_full([*arguments, *COMMAND])[0]
+    assert plain_options(arguments) == parse_in_full(arguments, COMMAND)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,6 @@ def test_all_else_is_left_to_argparse(arguments: list[str]) -> None:
 def test_help_names_each_option_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     """The line of an option begins with it."""
     with pytest.raises(SystemExit):
-        parse_in_full(["--help"])
+        parse_in_full(["--help"], [])
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  --")]
     assert [first for first, *_ in lines] == OPTIONS

@@ -48,14 +48,20 @@ def _supervise(name: str, arguments: list[str]) -> int:
     if name == "exec":
         from cronce.cli.runtime.exec import main as run_exec  # noqa: PLC0415
 
-        return run_exec(arguments, signals)
+        return run_exec(*_around_command(arguments), signals)
     if name == "pin":
         from cronce.cli.runtime.pin import main as run_pin  # noqa: PLC0415
 
-        return run_pin(arguments, signals)
+        return run_pin(*_around_command(arguments), signals)
     from cronce.cli.runtime.clock import main as run_clock  # noqa: PLC0415
 
     return run_clock(arguments, signals)
+
+
+def _around_command(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments before the first `--`, and the command after it."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _main_for_people(arguments: list[str]) -> NoReturn:

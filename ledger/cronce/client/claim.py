@@ -156,6 +156,11 @@ class Claim:
         return max(0.0, self._driver.clock.seconds_until(self._held.trusted_until))
 
     @property
+    def settled(self) -> bool:
+        """True once the end of the attempt is recorded."""
+        return self._settled
+
+    @property
     def lost(self) -> bool:
         """True once this process must no longer act. A lost claim stays lost."""
         if not self._settled and self._lost_why is None and self.trust_left <= 0:
@@ -269,12 +274,18 @@ class Claim:
     ) -> None:
         try:
             if not self._settled:
-                self._settle_with(error)
+                self.settle(error)
         finally:
             self._ended.set()
 
-    def _settle_with(self, error: BaseException | None) -> None:
-        """Record how the block ended; its own exception is never replaced by ours."""
+    def settle(self, error: BaseException | None) -> None:
+        """Record the end of work that returned, or raised `error`; nothing if the claim is settled already.
+
+        Raises:
+            LeaseLostError: The success could not be recorded. Where the work failed, `error` gets a note instead.
+        """
+        if self._settled:
+            return
         match error:
             case None:
                 self.complete()

@@ -1,29 +1,39 @@
-"""Runs a command while the claim holds, and stops it before anybody else may begin.
+"""Runs a command while the claim is held, and stops it before anybody else may begin.
 
-Works as PID 1: it forwards signals and reaps whatever becomes its child. The command runs in a
-process group of its own, so that stopping it stops what it started; with a terminal on stdin it
-stays in the foreground group, where Ctrl-C reaches it directly.
+Works as PID 1: it forwards signals and reaps adopted processes. The command runs in its own process
+group, so that a signal reaches what it started too; with a terminal on stdin it stays in the
+foreground group, where Ctrl-C reaches it directly. What runs between this process and the command
+is in `cronce.guard.keeper`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import signal
-import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
+from errno import ENOENT
 
 from cronce.client.claim import Claim
+from cronce.guard.checkpoints import CheckpointServer
+from cronce.guard.keeper import KILL, LEAVE, SIGNAL, START, TRUST, Keeper
+from cronce.guard.kernel_timer import CLOCK
+from cronce.guard.processes import adopt_orphans, descendants
 from cronce.guard.signals import STOPPING, SignalQueue
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.environment import CHECKPOINT_SOCKET
+from cronce.vocabulary.errors import LeaseLostError, StopRequestedError
 from cronce.vocabulary.states import Reason
 from cronce.vocabulary.values import value_class
 
-_PR_SET_PDEATHSIG = 1
 _BETWEEN_KILLS = 1.0
+_LOOK_AGAIN = 0.05
+_PATIENCE_WITH_KEEPER = 3
+_MOST_FAILURES = 20
 
 
 class Ending(Enum):
@@ -34,6 +44,8 @@ class Ending(Enum):
     REPLACED = auto()
     DEADLINE = auto()
     LOST = auto()
+    GUARD = auto()
+    """The guard failed: no process, thread or descriptor was left."""
 
 
 _ENDINGS = {Reason.REPLACED: Ending.REPLACED, Reason.ACTIVE_DEADLINE: Ending.DEADLINE}
@@ -41,85 +53,277 @@ _ENDINGS = {Reason.REPLACED: Ending.REPLACED, Reason.ACTIVE_DEADLINE: Ending.DEA
 
 @value_class
 class Ended:
-    """How the command ended; `code` is its exit code, or 128 plus the number of its signal."""
+    """How the command ended.
+
+    Attributes:
+        ending: What ended it.
+        code: The exit code of this process, and the command's unless this process decided its end.
+        error: Why the command could not be started, or why the guard failed.
+    """
 
     ending: Ending
     code: int
+    error: str | None = None
 
 
 class Child:
-    """The command as a process."""
+    """The command, behind its keeper."""
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Start the command with our files, so that nothing of its output is buffered on the way.
+        """Start the keeper; the command starts with `start`.
+
+        The command gets the files of this process, so nothing of its output is buffered on the way.
 
         Raises:
-            OSError: It cannot be started.
+            OSError: The system has no process or descriptor left.
         """
-        self._interactive = os.isatty(sys.stdin.fileno()) if sys.stdin else False
-        self._pid = _start(command, environ, group_of_its_own=not self._interactive)
         self.code: int | None = None
+        self.error: str | None = None
+        self.gone = False
+        self.alone = False
+        self._program = command[0]
+        self._interactive = os.isatty(0)
+        self._pid = 0
+        self._unread = b""
+        self._kills = 0
+        self._lock = threading.Lock()
+        adopt_orphans()  # they come here if the keeper is killed
+        heard, self._writer = os.pipe()
+        try:
+            self.answers, said = os.pipe()
+            os.set_blocking(self.answers, False)
+            os.set_blocking(self._writer, False)
+            try:
+                self._keeper = _fork(command, environ, heard, said, os.getpgrp() if self._interactive else None)
+            finally:
+                os.close(said)
+        finally:
+            os.close(heard)
 
-    def send(self, number: signal.Signals) -> None:
+    @property
+    def keeper(self) -> int:
+        """The process whose descendants are the command and what it started."""
+        return self._keeper
+
+    def start(self, claim: Claim) -> None:
+        """Start the command; it may live for as long as the claim is trusted."""
+        self.trust(claim)
+        self._say(START)
+
+    def trust(self, claim: Claim) -> None:
+        """Let the command live for as long as the claim is trusted now. A lost claim adds nothing. From any thread."""
+        now = time.clock_gettime(CLOCK)  # first: a pause after it must not lengthen anything
+        if claim.lost:
+            return
+        lease = claim.lease.total_seconds()
+        # `supervise` kills a tenth of the lease after the trust has ended. These two limits are for when it cannot.
+        margin = min(1.0, lease / 20)
+        self._say(f"{TRUST} {now + claim.trust_left + lease / 10 + margin:.6f}+{margin:.6f}")
+
+    def send(self, number: int) -> None:
         """Send the signal to the command and to what it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            if self._interactive:
-                os.kill(self._pid, number)
-            else:
-                os.killpg(self._pid, number)
+        self._say(f"{SIGNAL} {int(number)}")
 
-    def forward(self, number: signal.Signals) -> None:
+    def forward(self, number: int) -> None:
         """Pass on a signal that we received, unless the terminal gave it to the command as well."""
         if not (self._interactive and number in (signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH)):
             self.send(number)
 
-    def reap(self) -> None:
-        """Collect every child that is over, orphans that came to us as PID 1 too."""
-        with suppress(ChildProcessError):
+    def kill(self) -> None:
+        """Kill the command and everything that descends from it. Once nothing is left, `gone` is true."""
+        self._kills += 1
+        self._say(KILL)
+        if self._kills > _PATIENCE_WITH_KEEPER:
+            with suppress(OSError):
+                os.kill(self._keeper, signal.SIGKILL)  # it hangs; the kernel then gives its children to us
+
+    def leave(self) -> None:
+        """Let what the command left behind live on."""
+        self._say(LEAVE)
+
+    def close(self) -> None:
+        """Close the pipes. What is still alive then, the keeper kills, unless `leave` was called before."""
+        with self._lock:
+            for descriptor in (self._writer, self.answers):
+                with suppress(OSError):
+                    os.close(descriptor)
+            self._writer = self.answers = -1
+
+    def abandon(self) -> None:
+        """Have the keeper kill everything, and wait for that."""
+        with self._lock, suppress(OSError):
+            os.close(self._writer)
+            self._writer = -1
+        with suppress(OSError):
+            os.set_blocking(self.answers, True)
+        while not self.gone and not self.alone:
+            self.hear()
+
+    def hear(self) -> None:
+        """Take in what the keeper said. Reap what has ended, and what became our child as PID 1."""
+        with suppress(BlockingIOError):
+            while data := os.read(self.answers, 4096):
+                *lines, self._unread = (self._unread + data).split(b"\n")
+                for line in lines:
+                    self._note(*line.decode().split())
+            self._take_over()
+            return
+        self._reap()
+
+    def _note(self, word: str, number: str) -> None:
+        match word:
+            case "started":
+                self._pid = int(number)
+            case "ended":
+                self.code = int(number)
+            case "failed":
+                found = int(number) != ENOENT
+                self.code = exit_codes.NOT_EXECUTABLE if found else exit_codes.NOT_FOUND
+                self.error = f"{self._program}: {os.strerror(int(number))}"
+            case "dead":
+                self.gone = True
+
+    def _take_over(self) -> None:
+        """The keeper is gone: without it the command does not go on. Kill what came to us."""
+        self.alone = True
+        for pid in descendants(os.getpid()) or ([self._pid] if self._pid and self.code is None else []):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if self._reap():
+            self.gone = True
+            if self.code is None:
+                self.code = exit_codes.BY_SIGNAL + signal.SIGKILL
+
+    def _reap(self) -> bool:
+        """Collect every child that has ended; true if none is left."""
+        try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
-                if pid == self._pid:
+                    return False
+                if pid == self._pid and self.code is None:
                     code = os.waitstatus_to_exitcode(status)
-                    self.code = 128 - code if code < 0 else code
+                    self.code = exit_codes.BY_SIGNAL - code if code < 0 else code
+        except ChildProcessError:
+            return True
+
+    def _say(self, line: str) -> None:
+        with self._lock, suppress(OSError):  # the keeper may be gone; `hear` finds that out
+            os.kill(self._keeper, signal.SIGCONT)  # it may have been stopped
+            os.write(self._writer, line.encode() + b"\n")
 
 
-def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float) -> Ended:
-    """Wait for the command's end, or stop it when the claim, its deadline or a signal says so.
+def under_claim(
+    claim: Claim,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    signals: SignalQueue,
+    *,
+    grace: float,
+    checkpoints: bool = False,
+    leave_nothing: bool = False,
+) -> Ended:
+    """Run a command while the claim is held, with heartbeats; how it ended.
+
+    Everything that can fail apart from the command is done before the command starts. Nothing
+    acts for the claim afterwards.
 
     Args:
-        child: The running command.
-        claim: Held, with a heartbeat. Its trust is watched here, whatever the heartbeat does.
+        claim: Held, without a heartbeat yet.
+        command: Program and arguments.
+        environ: The command's environment.
+        signals: What this process receives.
+        grace: Seconds between SIGTERM and SIGKILL.
+        checkpoints: True to serve `cronce checkpoint`.
+        leave_nothing: True to kill what the command left behind, also if it ended by itself.
+    """
+    child = None
+    try:
+        server = CheckpointServer(claim.checkpoint_text) if checkpoints else None
+        child = Child(command, environ if server is None else {**environ, CHECKPOINT_SOCKET: server.address})
+        claim.start_heartbeat(after=_after_beat(child, claim, signals))
+        if server is not None:
+            server.start(child.keeper)
+        claim.check()  # this process may have been stopped since the claim, for longer than its lease
+        return supervise(child, claim, signals, grace=grace, leave_nothing=leave_nothing)
+    except LeaseLostError:
+        return Ended(Ending.LOST, exit_codes.LEASE_LOST)
+    except StopRequestedError:
+        return Ended(_ENDINGS[claim.stop_requested or Reason.REPLACED], exit_codes.BY_SIGNAL + signal.SIGTERM)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the run is given back
+        if child is not None:
+            child.abandon()
+            if child.code is not None:
+                return Ended(Ending.ITSELF, child.code, child.error)
+        return Ended(Ending.GUARD, exit_codes.GUARD_FAILED, f"the guard failed: {error!r}")
+    finally:
+        if child is not None:
+            child.close()
+
+
+def _after_beat(child: Child, claim: Claim, signals: SignalQueue) -> Callable[[], None]:
+    def after_beat() -> None:
+        child.trust(claim)
+        signals.wake()
+
+    return after_beat
+
+
+def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float, leave_nothing: bool = False) -> Ended:
+    """Start the command and wait for its end, or stop it when the claim, its deadline or a signal says so.
+
+    Where the command did not end by itself, nothing that it started is alive afterwards.
+
+    Args:
+        child: The command, not started yet.
+        claim: Held, with a heartbeat. This function watches its trust independently of the heartbeat.
         signals: What this process receives.
         grace: Seconds between SIGTERM and SIGKILL; a lost claim allows only a tenth of its lease.
+        leave_nothing: True to kill what the command left behind, also if it ended by itself.
     """
-    ending, kill_at = Ending.ITSELF, math.inf
-    while child.code is None:
-        now = time.monotonic()
-        if claim.lost and ending is not Ending.LOST:
-            ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
-            child.send(signal.SIGTERM)
-        elif ending is Ending.ITSELF and (asked := claim.stop_requested):
-            ending, kill_at = _ENDINGS[asked], now + grace
-            child.send(signal.SIGTERM)
-        if now >= kill_at:
-            child.send(signal.SIGKILL)
-            kill_at = now + _BETWEEN_KILLS
-        received = signals.next(_pause(claim, ending, until_kill=kill_at - now))
-        if received is not None and received is not signal.SIGCHLD:
-            child.forward(received)
-            if received in STOPPING and ending is Ending.ITSELF:
-                ending, kill_at = Ending.INTERRUPTED, time.monotonic() + grace
-        child.reap()
-    if ending is not Ending.ITSELF:
-        # What the command started may ignore SIGTERM and live on; its work has no claim any more.
-        child.send(signal.SIGKILL)
-    return Ended(ending, child.code)
+    ending, kill_at, failures = Ending.ITSELF, math.inf, 0
+    signals.watch(child.answers)
+    child.start(claim)
+    while not child.gone:
+        try:
+            now = time.monotonic()
+            if claim.lost and ending is not Ending.LOST:
+                ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
+                child.send(signal.SIGTERM)
+            elif ending is Ending.ITSELF and (asked := claim.stop_requested):
+                ending, kill_at = _ENDINGS[asked], now + grace
+                child.send(signal.SIGTERM)
+            if child.code is not None:
+                if ending is Ending.ITSELF and signals.stopping:
+                    ending = Ending.INTERRUPTED  # Ctrl-C reaches the command first
+                if child.error or (ending is Ending.ITSELF and not leave_nothing):
+                    child.leave()
+                    break
+                kill_at = min(kill_at, now)
+            if now >= kill_at:
+                child.kill()
+                kill_at = now + _BETWEEN_KILLS
+            received = signals.next(_pause(claim, ending, until_kill=kill_at - now))
+            if received is not None and received != signal.SIGCHLD and child.code is None:
+                child.forward(received)
+                if received in STOPPING and ending is Ending.ITSELF:
+                    ending, kill_at = Ending.INTERRUPTED, time.monotonic() + grace
+            child.hear()
+            if child.alone:
+                signals.unwatch(child.answers)
+                kill_at = time.monotonic() + _LOOK_AGAIN
+        except Exception:  # the command's life depends on this loop: try again
+            failures += 1
+            if failures > _MOST_FAILURES:
+                raise
+    signals.unwatch(child.answers)
+    if child.code is None:
+        child.code = exit_codes.BY_SIGNAL + signal.SIGKILL
+    return Ended(ending, child.code, child.error)
 
 
 def _pause(claim: Claim, ending: Ending, *, until_kill: float) -> float:
-    """Seconds until something has to be looked at that neither a signal nor a heartbeat tells."""
+    """Seconds until something has to be looked at that neither a signal nor a heartbeat announces."""
     ends = [until_kill]
     if ending is not Ending.LOST:
         ends.append(claim.trust_left)
@@ -128,37 +332,21 @@ def _pause(claim: Claim, ending: Ending, *, until_kill: float) -> float:
     return max(0.0, min(ends))
 
 
-def _start(command: Sequence[str], environ: Mapping[str, str], *, group_of_its_own: bool) -> int:
-    """The process id of the command, which runs by now; on Linux a SIGKILL of the guard ends it too.
+def _fork(command: Sequence[str], environ: Mapping[str, str], heard: int, said: int, group: int | None) -> int:
+    """The process id of a new keeper.
 
-    Not `subprocess`, which has to be talked out of waiting for what `Child.reap` waits for, and
-    takes longer to load than this takes to work.
-
-    Raises:
-        OSError: It cannot be started.
+    Not `subprocess`, which would wait for processes that `Child` reaps, and takes longer to load than this to run.
     """
-    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-    guard = os.getpid()
-    failure, told = os.pipe()  # closed by the start of the command; or the child tells why it cannot be
-    pid = os.fork()
-    if pid == 0:
+    keeper = Keeper(command, environ, hears=heard, says=said, group=group)
+    try:
+        # Blocked in the keeper for good, and here until it is its own process: its queue of signals is ours.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            if group_of_its_own:
-                os.setpgid(0, 0)
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and so by what it starts
-                signal.signal(number, signal.SIG_DFL)
-            if prctl:
-                prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == guard:
-                os.execvpe(command[0], tuple(command), environ)  # noqa: S606  # running the given command is what this is for
-        except OSError as error:
-            os.write(told, str(error.errno).encode())
+            pid = os.fork()
+            if pid == 0:
+                keeper.run()
         finally:
-            os._exit(128 + signal.SIGKILL)  # never back into the guard's own code
-    os.close(told)
-    errno = os.read(failure, 16)
-    os.close(failure)
-    if errno:
-        os.waitpid(pid, 0)
-        raise OSError(int(errno), os.strerror(int(errno)))
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    finally:
+        keeper.close()
     return pid

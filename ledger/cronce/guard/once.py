@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Self, TypeVar
 
 from cronce.client.claim import Claim, Refusal, Terminated
 from cronce.client.ledger import Ledger, new_token
-from cronce.client.reporting import report
 from cronce.client.settings import TaskSettings
-from cronce.vocabulary.states import Status
+from cronce.guard.attempt import attempt
 
 __all__ = ["run_once"]
 
@@ -24,98 +24,107 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
     """Do the work if this process is the one to do it; the others get a `Refusal`.
 
     Job, period, policy and ledger come from the task's environment, as `ScheduledTask` sets it.
-    What `work` returns is stored as the run's result, as far as it is small and JSON. An
-    exception is recorded as the failure and passes on. SIGTERM ends the work with the run
-    recorded as interrupted, at once.
+    What `work` returns is stored as the run's result, if it is small and JSON. An exception is
+    recorded as the failure and passes on. SIGTERM and Ctrl-C end the work at once, and the run
+    is recorded as interrupted.
+
+    Example:
+        >>> import os
+        >>> from cronce import run_once
+        >>> os.environ |= {
+        ...     "CRONCE_LEDGER": "sqlite:///runs.db",
+        ...     "CRONCE_JOB": "daily-digest",
+        ...     "CRONCE_SCHEDULED_TIME": "2026-11-29T06:00:00Z",
+        ... }
+        >>> def send_digest(claim):
+        ...     return {"sent": 3100, "day": claim.period}
+        >>> run_once(send_digest)
+        {'sent': 3100, 'day': '2026-11-29T06:00:00Z'}
+        >>> print(run_once(send_digest).reason)  # a second delivery of the same tick
+        ALREADY_SUCCEEDED
 
     Args:
-        work: Called with the claim; it is for `claim.period`, whatever the clock says.
+        work: Called with the claim. The work is for `claim.period`, not for the current time.
         ledger: The ledger to use instead of the one of `CRONCE_LEDGER`.
 
     Returns:
         What `work` returned, or the refusal. The reason of a refusal is logged.
 
     Raises:
-        InputInvalidError: A variable of the environment is missing or not usable.
+        InputInvalidError: A variable of the environment is not usable.
+        InputMissingError: A variable of the environment is missing.
         LedgerUnavailableError: The ledger cannot be used; the work did not start.
-        LeaseLostError: The work is over, but another process took the run.
+        LeaseLostError: The work has ended, but its run belongs to another process.
     """
     settings = TaskSettings.from_environ(os.environ)
     if ledger is None:
         ledger = Ledger.from_settings(settings)
-    ask = settings.claim_request(token=new_token(), owner=ledger.owner)
-    with _Sigterm() as sigterm:
-        claim = ledger.submit(ask, stop=sigterm.received)
-        if not claim:
-            report("refused", job=claim.job, period=claim.period, reason=claim.reason, message=str(claim))
-            sigterm.raise_if_received()
-            return claim
-        report("claimed", job=claim.job, period=claim.period, attempt=claim.attempt, owner=claim.record.owner)
-        try:
-            with claim:
-                sigterm.raise_from_now()
-                result = work(claim)
-                sigterm.hold()
-                claim.complete(result)
-        finally:
-            _report_end(claim)
-        return result
+    request = settings.claim_request(token=new_token(), owner=ledger.owner)
+
+    def guarded(claim: Claim) -> T:
+        claim.start_heartbeat()
+        claim.check()  # this process may have been stopped since the claim, for longer than its lease
+        with signals.raised():
+            return work(claim)
+
+    def settle(claim: Claim, result: T) -> None:
+        if not claim.settled:  # the work may have done it itself
+            claim.complete(result)
+
+    with _StopSignals() as signals:
+        result = attempt(request.run, lambda: ledger.submit(request, stop=signals.received), guarded, settle)
+        if isinstance(result, Refusal):
+            signals.raise_if_received()
+    return result
 
 
-def _report_end(claim: Claim) -> None:
-    """Report what the ledger now says of the run, whatever ended the work."""
-    run = claim.record
-    event = {Status.SUCCEEDED: "succeeded", Status.FAILED: "failed"}.get(run.status, "lost")
-    report(
-        event,
-        level="INFO" if run.status is Status.SUCCEEDED else "ERROR",
-        job=run.job,
-        period=run.period,
-        attempt=run.attempt,
-        reason=run.reason,
-        error=run.error,
-    )
+class _StopSignals:
+    """Signals that end a program, inside the block: an event first, an exception while the work runs.
 
-
-class _Sigterm:
-    """SIGTERM inside the block: an event first, an exception while the work runs.
-
-    Recording the claim or its end is not torn apart by it. A program that handles SIGTERM itself,
-    or calls from another thread, keeps its own way.
+    So they never interrupt a call that records the claim or its end. A program that handles a signal
+    itself, or calls from another thread, keeps its own way.
     """
 
     def __init__(self) -> None:
         self.received = threading.Event()
+        self._number: int | None = None
         self._raises = False
-        self._ours = (
-            threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        )
+        self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
-        if self._ours:
-            signal.signal(signal.SIGTERM, self._receive)
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
+                handler = signal.getsignal(number)
+                if handler in (signal.SIG_DFL, signal.default_int_handler):
+                    self._before[number] = signal.signal(number, self._receive)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in self._before.items():
+            if signal.getsignal(number) == self._receive:
+                signal.signal(number, handler)  # type: ignore[arg-type]  # what `signal.signal` returned
 
-    def raise_from_now(self) -> None:
-        """Let the signal end what runs, at once if it came already."""
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Let a signal end what runs in the block, at once if it has arrived already."""
         self._raises = True
-        self.raise_if_received()
-
-    def hold(self) -> None:
-        """Let the signal wait again."""
-        self._raises = False
+        try:
+            self.raise_if_received()
+            yield
+        finally:
+            self._raises = False
 
     def raise_if_received(self) -> None:
         """End the program as the signal would have."""
-        if self.received.is_set():
-            self.hold()
-            raise Terminated(128 + signal.SIGTERM)
+        if self._number is not None:
+            self._raises = False
+            if self._number == signal.SIGINT:
+                raise KeyboardInterrupt
+            raise Terminated(128 + self._number)
 
-    def _receive(self, _signum: int, _frame: FrameType | None) -> None:
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
+        self._number = number
         self.received.set()
         if self._raises:
             self.raise_if_received()

@@ -12,8 +12,7 @@ from typing import Any
 from cronce.client.claim import Claim
 from cronce.client.leadership import Leadership
 from cronce.client.reporting import report
-from cronce.guard.child import Child, Ended, Ending, supervise
-from cronce.guard.kernel_timer import Lifeline
+from cronce.guard.child import Ending, under_claim
 from cronce.guard.signals import SignalQueue
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import ATTEMPT, FENCE, METRICS
@@ -77,48 +76,14 @@ class Pinned:
         if signals.stopping:
             _release(claim, f"{signals.stopping.name} before the command started", began)
             return exit_codes.BY_SIGNAL + signals.stopping
-        try:
-            ended = self._run(claim, signals)
-        except LeaseLostError:
-            return _lose(claim, began)
-        if isinstance(ended, OSError):
-            code = exit_codes.NOT_FOUND if isinstance(ended, FileNotFoundError) else exit_codes.NOT_EXECUTABLE
-            _release(claim, f"{self._command[0]}: {ended.strerror}", began, exit_code=code)
-            return code
+        report("leading", job=claim.job, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
+        environ = os.environ | {ATTEMPT: str(claim.attempt), FENCE: str(claim.fence)}
+        ended = under_claim(claim, self._command, environ, signals, grace=self._grace, leave_nothing=True)
         if ended.ending is Ending.LOST:
             return _lose(claim, began)
         why = "the command ended" if ended.ending is Ending.ITSELF else "the command was stopped"
-        _release(claim, why, began, exit_code=ended.code)
+        _release(claim, ended.error or why, began, exit_code=ended.code)
         return ended.code
-
-    def _run(self, claim: Claim, signals: SignalQueue) -> Ended | OSError:
-        """How the command ended, or why it could not be started; in the end nothing of it is left.
-
-        Raises:
-            LeaseLostError: The lease was over before the command began.
-        """
-        environ = os.environ | {ATTEMPT: str(claim.attempt), FENCE: str(claim.fence)}
-        lifeline = Lifeline(claim)
-        try:
-            claim.check()  # this process may have been stopped since the claim, for longer than its lease
-            try:
-                child = Child(self._command, environ)
-            except OSError as error:
-                return error
-
-            def after_beat() -> None:
-                lifeline.extend()
-                signals.wake()
-
-            try:
-                report("leading", job=claim.job, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
-                claim.start_heartbeat(after=after_beat)
-                return supervise(child, claim, signals, grace=self._grace)
-            finally:
-                # What it started must not outlive it: the lease is free in a moment.
-                child.send(signal.SIGKILL)
-        finally:
-            lifeline.let_go()
 
     def _show_life(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""The exit codes of `cronce`; they do not change. 64 and 69 are those of sysexits.h."""
+"""The exit codes of `cronce`; they do not change. 64, 69 and 71 are those of sysexits.h."""
 
 REFUSED = 0
 """Another process does the work or has done it: no error (`--refused-exit-code` changes this code)."""
@@ -14,6 +14,12 @@ UNAVAILABLE = 69
 
 LEASE_LOST = 70
 """The claim was lost; the child was stopped, or its success could not be recorded."""
+
+GUARD_FAILED = 71
+"""The guard itself failed, for example without a free process or thread; the command was not started, or was stopped.
+
+The run was given back, and the failure is not counted.
+"""
 
 DEADLINE = 124
 """The active deadline passed; the child was stopped. The same code as coreutils' `timeout`."""

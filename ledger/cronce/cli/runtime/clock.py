@@ -149,7 +149,7 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
         grace=grace,
     )
     in_a_thread(lambda: targets.prepare(jobs))
-    HealthServer(service.trouble, name=name).start()
+    HealthServer(service.trouble, name=name, ledger=url).start()
     return _serve(service, signals, grace)
 
 

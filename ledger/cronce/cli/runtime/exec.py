@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
+from cronce.client.claim import Claim, Refusal
+from cronce.client.ledger import Ledger, new_token
+from cronce.client.settings import TaskSettings
+from cronce.guard.attempt import attempt
 from cronce.guard.signals import SignalQueue
+from cronce.protocol.requests import RefusalReason
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.durations import parse_duration
+from cronce.vocabulary.errors import InputInvalidError, InputMissingError, LeaseLostError, LedgerUnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cronce.guard.child import Ended
 
 OPTIONS = (
     "job",
@@ -23,21 +38,50 @@ OPTIONS = (
 """The options by the name of their field: `--on-lost` is `on_lost`."""
 
 
-def main(arguments: list[str], signals: SignalQueue) -> int:
-    """Claim, run, settle; the exit code."""
-    own, command = arguments, []
-    if "--" in arguments:
-        at = arguments.index("--")
-        own, command = arguments[:at], arguments[at + 1 :]
+def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
+    """Claim, run, settle; the exit code, see `exit_codes`.
+
+    Args:
+        own: The arguments before `--`.
+        command: Those after it.
+        signals: What this process receives.
+    """
     options = plain_options(own)
     if options is None or not command or not command[0]:
-        from cronce.cli.runtime.exec_help import parse_in_full  # noqa: PLC0415  # argparse: only for help, and for what is wrong
+        from cronce.cli.runtime.exec_help import parse_in_full  # noqa: PLC0415  # argparse: only for help and errors
 
-        options, command = parse_in_full(arguments)
+        options = parse_in_full(own, command)
+    try:
+        settings = TaskSettings.from_environ(os.environ, options)
+        grace = parse_duration(options.get("grace", "20s"), what="--grace").total_seconds()
+        refused_code = _exit_code(options.get("refused_exit_code", "0"))
+        run = settings.run_name()
+        ledger = Ledger.from_settings(settings)
+        request = settings.claim_request(token=new_token(), owner=ledger.owner)
 
-    from cronce.cli.runtime.guarded import guarded  # noqa: PLC0415  # bad usage needs none of it
+        def work(claim: Claim) -> Ended:
+            from cronce.guard.run_command import run_command  # noqa: PLC0415  # most processes are refused
 
-    return guarded(options, command, signals)
+            return run_command(claim, [part.replace("{period}", run.period) for part in command], signals, grace)
+
+        def settle(claim: Claim, ended: Ended) -> int:
+            from cronce.guard.run_command import settle  # noqa: PLC0415  # loaded by now
+
+            return settle(claim, ended)
+
+        end = attempt(run, lambda: ledger.submit(request, stop=signals), work, settle)
+    except (InputInvalidError, InputMissingError) as error:
+        sys.stderr.write(f"cronce exec: {error}\n")
+        return exit_codes.USAGE
+    except LedgerUnavailableError:
+        return exit_codes.UNAVAILABLE
+    except LeaseLostError:
+        return exit_codes.LEASE_LOST
+    if isinstance(end, Refusal):
+        return _code_of_refusal(end, signals, refused_code)
+    from cronce.guard.run_command import exit_code  # noqa: PLC0415  # loaded by now
+
+    return exit_code(end)
 
 
 def plain_options(arguments: list[str]) -> dict[str, str] | None:
@@ -53,3 +97,17 @@ def plain_options(arguments: list[str]) -> dict[str, str] | None:
             return None
         given[names[option]] = value
     return given
+
+
+def _exit_code(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) <= 255):
+        raise InputInvalidError("--refused-exit-code", text, "a whole number from 0 to 255")
+    return int(text)
+
+
+def _code_of_refusal(refusal: Refusal, signals: SignalQueue, refused_code: int) -> int:
+    if refusal.reason is RefusalReason.LEASE_LOST:
+        return exit_codes.LEASE_LOST
+    if refusal.reason is RefusalReason.INTERRUPTED and signals.stopping:
+        return exit_codes.BY_SIGNAL + signals.stopping
+    return refused_code

@@ -12,14 +12,14 @@ In a task of ScheduledTask no option is needed: the environment has CRONCE_LEDGE
 and CRONCE_SCHEDULED_TIME. The command gets CRONCE_PERIOD, CRONCE_ATTEMPT, CRONCE_FENCE and CRONCE_RESUME_FROM,
 and {period} in its arguments is replaced.
 
-exit codes: the command's own (128+n for signal n); 0 not started because somebody else does or did it;
-64 bad usage; 69 ledger unreachable, not started; 70 claim lost, command stopped; 124 active deadline;
-126 or 127 the command cannot be started. Durations are seconds or 90s, 5m, 2h.
+exit codes: the command's own (128+n for signal n); 0 not started because another process does or did it;
+64 bad usage; 69 ledger unreachable, not started; 70 claim lost, command stopped; 71 the guard itself failed, run
+given back; 124 active deadline; 126 or 127 the command cannot be started. Durations are seconds or 90s, 5m, 2h.
 """
 
 
-def parse_in_full(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The options' texts and the command; what cannot be used ends the process with one line."""
+def parse_in_full(own: list[str], command: list[str]) -> dict[str, str]:
+    """The options' texts; a command line that cannot be used ends the process with one line."""
     parser = CommandLine(
         "cronce exec",
         usage="[options] -- COMMAND [ARGUMENT ...]",
@@ -43,5 +43,5 @@ def parse_in_full(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
     more = parser.add_argument_group("this process")
     more.add_argument("--grace", metavar="D", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)")
     more.add_argument("--refused-exit-code", metavar="N", help="exit code when not started (default 0)")
-    options, command = parser.parse_with_command(arguments)
-    return {name: text for name, text in vars(options).items() if text is not None}, command
+    options = parser.parse_with_command(own, command)
+    return {name: text for name, text in vars(options).items() if text is not None}

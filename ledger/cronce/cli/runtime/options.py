@@ -30,13 +30,9 @@ class CommandLine(argparse.ArgumentParser):
         sys.stderr.write(f"{self.prog}: {line}; see {self.prog} --help\n")
         sys.exit(exit_codes.USAGE)
 
-    def parse_with_command(self, arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-        """The options before `--`, and the command after it."""
-        own, command = arguments, []
-        if "--" in arguments:
-            at = arguments.index("--")
-            own, command = arguments[:at], arguments[at + 1 :]
+    def parse_with_command(self, own: list[str], command: list[str]) -> argparse.Namespace:
+        """The options before `--`, of a command line that needs a command after it."""
         options = self.parse_args(own)
         if not command or not command[0]:
             self.error(f"the command is missing: {self.usage}")
-        return options, command
+        return options

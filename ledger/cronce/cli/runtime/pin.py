@@ -32,9 +32,15 @@ Durations are seconds or 90s, 5m, 2h.
 """
 
 
-def main(arguments: list[str], signals: SignalQueue) -> int:
-    """Stand by, lead, stand by again; the exit code."""
-    options, command = _parse(arguments)
+def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
+    """Stand by, lead, stand by again; the exit code.
+
+    Args:
+        own: The arguments before `--`.
+        command: Those after it.
+        signals: What this process receives.
+    """
+    options = _parse(own, command)
 
     from cronce.vocabulary.errors import InputInvalidError, InputMissingError  # noqa: PLC0415  # bad usage needs none of it
 
@@ -45,7 +51,7 @@ def main(arguments: list[str], signals: SignalQueue) -> int:
         return exit_codes.USAGE
 
 
-def _parse(arguments: list[str]) -> tuple[Namespace, list[str]]:
+def _parse(own: list[str], command: list[str]) -> Namespace:
     parser = CommandLine(
         "cronce pin",
         usage="[options] -- COMMAND [ARGUMENT ...]",
@@ -59,7 +65,7 @@ def _parse(arguments: list[str]) -> tuple[Namespace, list[str]]:
     how.add_argument("--lease", metavar="D", help="how long the lease outlives a dead leader [CRONCE_POLICY] (60s)")
     how.add_argument("--poll", metavar="D", default="1s", help="how often one that stands by looks (default 1s)")
     how.add_argument("--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS: 30s)")
-    return parser.parse_with_command(arguments)
+    return parser.parse_with_command(own, command)
 
 
 def _pinned(options: Namespace, command: list[str]) -> Pinned:
@@ -77,5 +83,5 @@ def _pinned(options: Namespace, command: list[str]) -> Pinned:
     grace = parse_duration(options.grace, what="--grace").total_seconds()
     job, ledger = settings.required_job(), Ledger.from_settings(settings)
     pinned = Pinned(Leadership(ledger, job, lease=settings.policy.lease, poll=poll), command, grace=grace)
-    HealthServer(pinned.trouble, name=job).start()
+    HealthServer(pinned.trouble, name=job, ledger=settings.required_ledger()).start()
     return pinned

@@ -1,0 +1,157 @@
+"""The one path of guarded work: claim, report, work, settle, report. `run_once`, `exec` and `pin` use it.
+
+The rule between the claim and the end: **whatever fails, the claim is settled or given back while its
+lease lasts, and the process ends with a documented exit code.** It follows from four parts:
+
+1. What can fail apart from the work is done before the work starts: processes, threads, sockets, imports.
+2. Work that has ended is recorded as it ended. A call that fails is repeated until the trust in the claim ends.
+3. If the guard itself fails, it stops the work, and the run is given back; that does not count as a failure.
+4. A log line that cannot be written is lost, and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from cronce.client.claim import Claim, Refusal
+from cronce.client.reporting import report
+from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.names import RunName
+from cronce.vocabulary.states import Status
+
+T = TypeVar("T")
+
+Ask = Callable[[], "Claim | Refusal"]
+"""Asks the ledger for the run, each time with the same token."""
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 2.0
+
+_ENDS = {Status.SUCCEEDED: ("succeeded", "INFO"), Status.FAILED: ("failed", "ERROR")}
+
+
+def attempt(
+    run: RunName, ask: Ask, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None]
+) -> T | Refusal:
+    """Claim the run, do the work under the claim, and settle it; or report why the work must not start.
+
+    Args:
+        run: The run, for the log.
+        ask: Asks the ledger.
+        work: Does the work. An exception is recorded as the failure, and passes on.
+        settle: Records what `work` returned; returns an exit code for the log.
+
+    Returns:
+        What `work` returned, or the refusal.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used; the work did not start. Reported.
+        LeaseLostError: Another process may have the run. Reported.
+    """
+    began = time.monotonic()
+    try:
+        claim = _claim(ask)
+    except LedgerUnavailableError as error:
+        message = f"{error}; {run} was not started"
+        report("unavailable", level="ERROR", job=run.job, period=run.period, duration=_since(began), message=message)
+        raise
+    if isinstance(claim, Refusal):
+        _report_refused(claim)
+        return claim
+    report(
+        "claimed", job=run.job, period=run.period, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner
+    )
+    return _hold(claim, work, settle)
+
+
+def insist(claim: Claim, record: Callable[[], T]) -> T:
+    """Repeat a call that settles the claim, whatever its error, until the trust in the claim ends.
+
+    Raises:
+        LeaseLostError: It could not be recorded.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return record()
+        except LeaseLostError:
+            raise
+        except Exception as error:
+            if claim.trust_left <= pause:
+                why = f"its end could not be recorded ({error!r})"
+                raise LeaseLostError(claim.job, claim.period, claim.attempt, why) from error
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _claim(ask: Ask) -> Claim | Refusal:
+    """The ledger's answer. An unforeseen error may hide a claim that was written: the same token finds it."""
+    try:
+        return ask()
+    except CronceError:
+        raise
+    except Exception:  # noqa: BLE001  # whatever it is
+        return ask()
+
+
+def _hold(claim: Claim, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None]) -> T:
+    began = time.monotonic()
+    code = None
+    try:
+        try:
+            value = work(claim)
+        except BaseException as error:
+            _settle_failure(claim, error)
+            raise
+        code = insist(claim, lambda: settle(claim, value))
+    except LeaseLostError as error:
+        report(
+            "lost",
+            level="ERROR",
+            job=claim.job,
+            period=claim.period,
+            attempt=claim.attempt,
+            duration=_since(began),
+            message=str(error),
+        )
+        raise
+    else:
+        return value
+    finally:
+        run = claim.record
+        if run.status in _ENDS:
+            event, level = _ENDS[run.status]
+            report(
+                event,
+                level=level,
+                job=run.job,
+                period=run.period,
+                attempt=run.attempt,
+                reason=run.reason,
+                duration=_since(began),
+                exit_code=run.exit_code if code is None else code,
+                error=run.error,
+            )
+
+
+def _settle_failure(claim: Claim, error: BaseException) -> None:
+    insist(claim, lambda: claim.settle(error))
+
+
+def _report_refused(refusal: Refusal) -> None:
+    record = refusal.record
+    report(
+        "refused",
+        job=refusal.job,
+        period=refusal.period,
+        reason=refusal.reason,
+        holder=record.owner if record else None,
+        blocked_by=record.blocked_by if record else None,
+        message=str(refusal),
+    )
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
