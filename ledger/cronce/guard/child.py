@@ -57,7 +57,7 @@ class Ended:
 
     Attributes:
         ending: What ended it.
-        code: The exit code of this process, and the command's unless this process decided its end.
+        code: The command's exit code, or 128 plus the number of its signal; 126 or 127 if it could not be started.
         error: Why the command could not be started, or why the guard failed.
     """
 
@@ -319,6 +319,8 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
     signals.unwatch(child.answers)
     if child.code is None:
         child.code = exit_codes.BY_SIGNAL + signal.SIGKILL
+    if ending is Ending.ITSELF and child.code and claim.lost:
+        ending = Ending.LOST  # the keeper ended it, while this process could not
     return Ended(ending, child.code, child.error)
 
 

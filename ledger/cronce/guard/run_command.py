@@ -29,7 +29,7 @@ def run_command(claim: Claim, command: list[str], signals: SignalQueue, grace: f
 
 
 def settle(claim: Claim, ended: Ended) -> int:
-    """Record how the command ended; returns its exit code.
+    """Record how the command ended; returns its exit code, for the log.
 
     Raises:
         LeaseLostError: The run is no longer this claim's.
@@ -52,6 +52,16 @@ def settle(claim: Claim, ended: Ended) -> int:
         case _:
             claim.complete()
     return code
+
+
+def exit_code(ended: Ended) -> int:
+    """The exit code of the guard."""
+    ours = {
+        Ending.DEADLINE: exit_codes.DEADLINE,
+        Ending.LOST: exit_codes.LEASE_LOST,
+        Ending.GUARD: exit_codes.GUARD_FAILED,
+    }
+    return ours.get(ended.ending, ended.code)
 
 
 def _environ(claim: Claim) -> dict[str, str]:
