@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-from cronce.guard.kernel_timer import CLOCK, KernelTimer
+from cronce.guard.kernel_timer import BOOT_CLOCK, KernelTimer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the timer is Linux's")
 
 
 def now() -> float:
     """The time of the timer's clock."""
-    return time.clock_gettime(CLOCK)
+    return time.clock_gettime(BOOT_CLOCK)
 
 
 def process(program: str) -> int:

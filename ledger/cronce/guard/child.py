@@ -21,7 +21,7 @@ from errno import ENOENT
 from cronce.client.claim import Claim
 from cronce.guard.checkpoints import CheckpointServer
 from cronce.guard.keeper import KILL, LEAVE, SIGNAL, START, TRUST, Keeper
-from cronce.guard.kernel_timer import CLOCK
+from cronce.guard.kernel_timer import BOOT_CLOCK
 from cronce.guard.processes import adopt_orphans, descendants
 from cronce.guard.signals import STOPPING, SignalQueue
 from cronce.vocabulary import exit_codes
@@ -112,7 +112,7 @@ class Child:
 
     def trust(self, claim: Claim) -> None:
         """Let the command live for as long as the claim is trusted now. A lost claim adds nothing. From any thread."""
-        now = time.clock_gettime(CLOCK)  # first: a pause after it must not lengthen anything
+        now = time.clock_gettime(BOOT_CLOCK)  # first: a pause after it must not lengthen anything
         if claim.lost:
             return
         lease = claim.lease.total_seconds()

@@ -24,7 +24,7 @@ from contextlib import suppress
 from math import ceil, inf
 from typing import NoReturn
 
-from cronce.guard.kernel_timer import CLOCK, KernelTimer
+from cronce.guard.kernel_timer import BOOT_CLOCK, KernelTimer
 from cronce.guard.processes import adopt_orphans, descendants, die_with_parent, name_this_process
 
 START, TRUST, SIGNAL, KILL, LEAVE = "start", "trust", "signal", "kill", "leave"
@@ -92,7 +92,7 @@ class Keeper:
             try:
                 self._wait(poll)
                 self._reap()
-                if self._kill_at <= time.clock_gettime(CLOCK):
+                if self._kill_at <= time.clock_gettime(BOOT_CLOCK):
                     self._killing = True
                 if self._killing and self._kill():
                     return
@@ -103,7 +103,7 @@ class Keeper:
 
     def _wait(self, poll: select.poll) -> None:
         """Wait for a word, the end of a child, or the time limit; do what was said."""
-        pause = min(self._kill_at - time.clock_gettime(CLOCK), _LOOK_AGAIN if self._killing else _LONGEST_POLL)
+        pause = min(self._kill_at - time.clock_gettime(BOOT_CLOCK), _LOOK_AGAIN if self._killing else _LONGEST_POLL)
         for descriptor, _ in poll.poll(ceil(max(pause, 0.0) * 1000)):
             if descriptor == self._reader:
                 os.read(self._reader, 4096)

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock of the timer: seconds since boot, including suspended time."""
 
 _ABSOLUTE = 1
@@ -29,7 +29,7 @@ class KernelTimer:
         self._timer = _timer_that_kills()
 
     def set(self, at: float) -> None:
-        """Kill this process at `at`, in seconds of `CLOCK`, instead of the time that was set before."""
+        """Kill this process at `at`, in seconds of `BOOT_CLOCK`, instead of the time that was set before."""
         if self._timer is not None:
             spec = _ITimerSpec(value_s=int(at), value_ns=int(at % 1 * 1e9))
             _libc().timer_settime(self._timer, _ABSOLUTE, ctypes.byref(spec), None)
@@ -64,7 +64,7 @@ def _timer_that_kills() -> ctypes.c_void_p | None:
     timer = ctypes.c_void_p()
     event = _SigEvent(signo=signal.SIGKILL, notify=_SIGNAL)
     try:
-        failed = _libc().timer_create(CLOCK, ctypes.byref(event), ctypes.byref(timer))
+        failed = _libc().timer_create(BOOT_CLOCK, ctypes.byref(event), ctypes.byref(timer))
     except (AttributeError, OSError):
         return None
     return None if failed else timer

@@ -13,7 +13,7 @@ from cronce.vocabulary.environment import ATTEMPT, FENCE, FORCE, JOB, PERIOD, RE
 from cronce.vocabulary.states import Reason
 
 
-def run_command(claim: Claim, command: list[str], signals: SignalQueue, grace: float) -> Ended:
+def guard_command(claim: Claim, command: list[str], signals: SignalQueue, grace: float) -> Ended:
     """Run the command; how it ended. Afterwards nothing acts for the claim any more.
 
     Args:

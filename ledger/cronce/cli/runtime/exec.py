@@ -60,9 +60,9 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
         request = settings.claim_request(token=new_token(), owner=ledger.owner)
 
         def work(claim: Claim) -> Ended:
-            from cronce.guard.run_command import run_command  # noqa: PLC0415  # most processes are refused
+            from cronce.guard.run_command import guard_command  # noqa: PLC0415  # most processes are refused
 
-            return run_command(claim, [part.replace("{period}", run.period) for part in command], signals, grace)
+            return guard_command(claim, [part.replace("{period}", run.period) for part in command], signals, grace)
 
         def settle(claim: Claim, ended: Ended) -> int:
             from cronce.guard.run_command import settle  # noqa: PLC0415  # loaded by now
