@@ -180,7 +180,7 @@ class Child:
                 found = int(number) != ENOENT
                 self.code = exit_codes.NOT_EXECUTABLE if found else exit_codes.NOT_FOUND
                 self.error = f"{self._program}: {os.strerror(int(number))}"
-            case "dead":
+            case _:  # dead
                 self.gone = True
 
     def _take_over(self) -> None:

@@ -127,7 +127,7 @@ class Keeper:
                 self._send(int(number))
             case "kill":
                 self._killing = True
-            case "leave":
+            case _:  # leave
                 os._exit(0)
 
     def _start(self) -> None:
