@@ -33,7 +33,7 @@ test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (ro
 	.ci/debian $(ARGS)
 
 prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15)
-	$(if $(LONG),LONG=1) python -m pytest -n 3 --dist worksteal -p tests.support.proof -m prove \
+	$(if $(LONG),LONG=1) python -m pytest -n 2 --dist worksteal -p tests.support.proof -m prove \
 		tests/chaos tests/simulation $(ARGS)
 
 bench: ## Measure the guard beside what people use today, in an environment of its own

@@ -3,9 +3,9 @@
     python -m benchmarks.drift                 # ten minutes
     python -m benchmarks.drift --minutes 1
 
-One `cronce clock` with jobs of every ten seconds and a ledger in a file. Each tick runs a command that
-writes down its period and the time; so ticks are counted, and their lateness is taken, from the outside. Beside it
-stands the lateness that the clock reports: until its target had taken the tick, here until the command's end.
+One `cronce clock` with jobs that run every ten seconds and a ledger in a file. Each tick runs a command that
+writes its period and the time, so ticks and their lateness are measured from outside. The report also has the lateness
+that the clock reports: until its target had accepted the tick, here until the command's end.
 The exit code is 1 if a tick is missing or came twice.
 """
 
@@ -55,13 +55,13 @@ def main() -> int:
 
 
 def _run_clock(folder: Path, *, jobs: int, seconds: float) -> str:
-    """Let a clock run for that long; what it logged."""
+    """Run a clock for that long; return its log."""
     job = {"every": f"{_EVERY.seconds}s", "target": {"command": ["sh", "-c", _RECORD]}}
     environ = os.environ | {"CRONCE_CLOCK": json.dumps({"jobs": {f"job-{n}": job for n in range(jobs)}})}
     words = [str(Path(sys.executable).with_name("cronce")), "clock", "--job", "drift", "--ledger", "sqlite:///runs.db"]
     with (folder / "stderr").open("wb") as stderr:
         clock = subprocess.Popen(words, cwd=folder, env=environ, stderr=stderr)
-        # Away from a tick: then the last one is not cut off.
+        # Not at a tick, so that the last one is not cut off.
         time.sleep(seconds + (_EVERY.seconds / 2 - (time.time() + seconds)) % _EVERY.seconds)
         clock.send_signal(signal.SIGTERM)
         code = clock.wait(60)

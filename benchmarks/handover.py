@@ -1,4 +1,4 @@
-"""How long nobody leads when a leader is told to go, and what leading and standing by cost.
+"""How long there is no leader after a SIGTERM to the leader, and what leading and standing by cost.
 
     python -m benchmarks.handover                      # 50 hand-overs of `cronce pin`, then a minute of counting
     python -m benchmarks.handover --command clock      # of `cronce clock`
@@ -6,7 +6,7 @@
 
 Two real processes on DynamoDB Local. A hand-over is measured from the SIGTERM to the leader until the
 standby's command runs (`pin`) or the standby says that it leads (`clock`). The SIGTERM comes at a random
-moment of the standby's poll; the command of `pin` is a shell that ends at once when told to.
+moment of the standby's poll; the command of `pin` is a shell that ends at once on SIGTERM.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def _hand_overs(host: Host, command: str, runs: int) -> list[float]:
         follower = _start(host, command)
         _await(follower, "standby")
         time.sleep(random.random())  # the moment within the poll
-        told_at = time.time()
+        signalled_at = time.time()
         leader.send(signal.SIGTERM)
         _await(follower, "leading")
-        seconds.append(_leads_since(host, follower, command, number + 2) - told_at)
+        seconds.append(_leads_since(host, follower, command, number + 2) - signalled_at)
         leader.wait()
         leader = follower
     leader.send(signal.SIGTERM)
@@ -119,7 +119,7 @@ def _leads_since(host: Host, follower: Command, command: str, starts: int) -> fl
 
 
 def _count(host: Host, endpoint: str, command: str, seconds: float) -> None:
-    """Print the requests in an hour of a leader and of one that stands by."""
+    """Print the requests in an hour of a leader and of a standby."""
     proxies = {"leader": CountingProxy(endpoint), "standby": CountingProxy(endpoint)}
     for role, proxy in proxies.items():
         host.url = _url(proxy.endpoint)

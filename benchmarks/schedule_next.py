@@ -3,9 +3,9 @@
     python benchmarks/schedule_next.py            # a table of microseconds, then a table of answers
     pip install croniter cronsim pyawscron        # the peers; those that are missing are named
 
-The first table has, for each expression, parsing plus the first tick, and one tick more of a schedule
-that is parsed already, each as the best of several rounds; in brackets how many times our own time
-that is. The second asks questions to which EventBridge Scheduler's documentation has an answer.
+For each expression, the first table has parsing plus the first tick, and one more tick of a parsed schedule, each the
+best of several rounds, with the ratio to our own time in brackets. The second compares answers with those of
+EventBridge Scheduler's documentation.
 """
 
 # a script, and it prints
@@ -34,7 +34,7 @@ TICKS_IN_A_ROW = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """A library that can tell the ticks after an instant.
+    """A library that computes the ticks after an instant.
 
     Attributes:
         ticks: The ticks of an expression after an instant, read in the zone of that instant.

@@ -1,18 +1,18 @@
-"""What a job costs at synth, beside CDK's own schedule that starts the same task, in one run.
+"""What a job costs at synth, compared with CDK's own schedule that starts the same task, in one run.
 
     python benchmarks/synth.py                  # 100 jobs, 7 rounds
     python benchmarks/synth.py --jobs 10 --rounds 3
-    python benchmarks/synth.py --calls          # trips to the Node process too, by their kind
+    python benchmarks/synth.py --calls          # calls to the Node process too, by kind
 
-Each figure is of a fresh process; ours and theirs take turns, so that what else the machine does hits
+Each figure is of a new process. Ours and theirs alternate, so that other load on the machine affects
 both. "Ours" is a `RunLedger` with `ScheduledTask`s, "bare" is `aws_scheduler.Schedule` with
 `EcsRunFargateTask`: no ledger, no period, no watchdog, one role for all. Cluster and task definition are
 shared and the same in both.
 
 The first two rows are the whole process, as `python app.py` has it: interpreter, imports, Node process,
-constructs, synth. The others leave out what comes before the first construct. CPU time counts the Node
-process too, and a busy machine disturbs it less. Most of it is CDK's own validation of the template, half of
-that its start: some two seconds, whatever there is to validate.
+constructs, synth. The others exclude what comes before the first construct. CPU time counts the Node
+process too, and depends less on other load. Most of it is CDK's own validation of the template, half of
+that its start: about two seconds, independent of the template.
 """
 
 from __future__ import annotations

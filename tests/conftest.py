@@ -1,4 +1,4 @@
-"""What every test has: the environment's tools in PATH, no way to a real AWS account, and the lanes."""
+"""What every test gets: the environment's tools in PATH, no access to a real AWS account, and the lanes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the environment that all tests and their children share."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-        if signal.getsignal(number) is signal.SIG_IGN:  # started in the background; children would inherit that
+        if signal.getsignal(number) is signal.SIG_IGN:  # started in the background; children inherit that
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     for name in [name for name in os.environ if name.startswith(("AWS_", "CRONCE_", "ECS_"))]:
         if name != "CRONCE_REQUIRE_LANES":
@@ -52,12 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def dynamodb_local() -> Iterator[str]:
-    """The endpoint of a real DynamoDB Local, one a session (and a worker)."""
+    """The endpoint of a real DynamoDB Local, one per session (and worker)."""
     with dynamodb_local_server.DynamoDbLocal() as server:
         yield server.endpoint
 
 
 @pytest.fixture
 def new_table_name() -> Callable[[], str]:
-    """Makes names that no other test's table has."""
+    """Makes table names that no other test uses."""
     return lambda: f"runs-{uuid.uuid4().hex[:12]}"

@@ -1,11 +1,11 @@
-"""What the guard costs, beside what people use today.
+"""What the guard costs, compared with what people use today.
 
-    python -m benchmarks.guard              # ten minutes; the report, .cache/bench/report.md, .json and pictures
-    python -m benchmarks.guard --quick      # two minutes, to see that it works; its figures are not worth keeping
-    python -m benchmarks.guard --record     # and puts report and pictures into docs/
+    python -m benchmarks.guard              # ten minutes; the report, .cache/bench/report.md, .json and charts
+    python -m benchmarks.guard --quick      # two minutes, to see that it works; its figures are not meaningful
+    python -m benchmarks.guard --record     # and writes report and charts into docs/
 
-It makes an environment of its own, .cache/bench/venv, with cronce as its users install it and the peers of
-benchmarks/requirements.txt. Contenders take turns within every round, so that noise hits all of them alike;
+It creates the environment .cache/bench/venv, with cronce as its users install it and the peers of
+benchmarks/requirements.txt. Contenders alternate within every round, so that noise affects all of them;
 the figures are medians, and medians over rounds of ratios within a round.
 """
 
@@ -25,7 +25,7 @@ _ENTERED = "CRONCE_BENCH_ENTERED"
 
 
 def main() -> None:
-    """Make the environment, go on in it, and measure."""
+    """Create the environment, continue in it, and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds")
     parser.add_argument("--record", action="store_true", help="write docs/performance.md and docs/img")

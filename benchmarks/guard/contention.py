@@ -19,8 +19,8 @@ class Races:
     """By number of processes and contender: seconds of every process and key, and winners of every key.
 
     Attributes:
-        took: From the process's own start of the attempt until it knows.
-        since: From the starting shot until it knows: waiting for a CPU counts.
+        took: From the start of the process's attempt until its decision.
+        since: From the common start until its decision: waiting for a CPU counts.
     """
 
     took: dict[int, Series] = field(default_factory=lambda: {racers: {} for racers in RACERS})
@@ -29,7 +29,7 @@ class Races:
 
 
 def measure_races(world: World, keys: int) -> Races:
-    """So many keys for 64 processes, more for fewer; contenders take turns key by key."""
+    """That number of keys for 64 processes, more for fewer; contenders alternate key by key."""
     races = Races()
     with ExitStack() as stack:
         fields: dict[str, list[Worker]] = {name: [] for name in CONTENDERS}

@@ -1,4 +1,4 @@
-"""Requests and capacity units of a run, counted by a proxy that asks DynamoDB for the price of each."""
+"""Requests and capacity units of a run, counted by a proxy that requests DynamoDB's consumed capacity."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _READS = frozenset({"GetItem", "Query"})
 
 @dataclass(slots=True)
 class Cost:
-    """What went over the wire.
+    """The requests.
 
     Attributes:
-        writes: Write requests, the refused ones included.
+        writes: Write requests, including refused ones.
         reads: Read requests.
         write_units: Consumed by them; a refused conditional write of a row under 1 KB is one unit
-            (DynamoDB Developer Guide, "Read and write operations": it consumes, though the error does not say so).
+            (DynamoDB Developer Guide, "Read and write operations": it consumes, although the error does not report it).
         read_units: Consumed by the reads.
     """
 
@@ -38,20 +38,20 @@ class Cost:
 
 @dataclass(slots=True)
 class Costs:
-    """Of a run from claim to recorded end, and of one refused attempt beside it."""
+    """Of a run from claim to recorded end, and of one refused attempt at the same time."""
 
     winner: dict[str, Cost]
     loser: dict[str, Cost]
 
 
 def measure_costs(world: World) -> Costs:
-    """One run of every contender, alone and then with a second attempt while it is at work."""
+    """One run of every contender, alone and then with a second attempt while it works."""
     winner, loser = {}, {}
     with _counting(world.endpoint) as (endpoint, counted):
         for name in CONTENDERS:
             with Worker(name, world.environ(endpoint=endpoint), world.complaints) as worker:
                 worker.ready()
-                for _ in range(2):  # a job's first run may cost otherwise
+                for _ in range(2):  # a job's first run may have another cost
                     counted()
                     if not worker.ask(do="race", key=uuid4().hex, sent=0.0)["won"]:
                         raise RuntimeError(f"{name} lost alone")
@@ -65,7 +65,7 @@ def measure_costs(world: World) -> Costs:
 
 @contextmanager
 def _counting(endpoint: str) -> Iterator[tuple[str, Counter]]:
-    """A proxy to the endpoint, and what tells (and forgets) what went through it."""
+    """A proxy to the endpoint, and a function that returns and resets its counts."""
     counter = Counter(urlsplit(endpoint).netloc)
 
     class Handler(BaseHTTPRequestHandler):
@@ -107,7 +107,7 @@ class Counter:
         return cost
 
     def forward(self, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
-        """DynamoDB's answer, asked to tell its price too: DynamoDB Local does not check the signature."""
+        """DynamoDB's answer with its consumed capacity; DynamoDB Local does not check the signature."""
         request = json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}
         sent = {name: value for name, value in headers.items() if name not in ("content-length", "host")}
         sent["accept-encoding"] = "identity"

@@ -21,7 +21,7 @@ class Contender(Protocol):
 
 
 class Cronce:
-    """The ledger, by the transport that it picks itself."""
+    """The ledger, with the transport that it selects."""
 
     def __init__(self, concurrency_policy: str) -> None:
         from cronce import ConcurrencyPolicy, Ledger, Policy  # noqa: PLC0415  # each process loads its contender only
@@ -72,7 +72,7 @@ class Boto3:
 
 
 class Stdlib:
-    """Two conditional writes by hand, signed by hand, one connection a thread."""
+    """Two conditional writes by hand, signed by hand, one connection per thread."""
 
     def __init__(self) -> None:
         import threading  # noqa: PLC0415
@@ -127,7 +127,7 @@ class Powertools:
 
 
 class DynamoDbLock:
-    """Acquire and release; it keeps no record of what is done."""
+    """Acquire and release; it records no completion."""
 
     def __init__(self) -> None:
         import boto3  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Samples and what is said about them."""
+"""Samples and their statistics."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ Series = dict[str, list[float]]
 
 
 def ratio(of: Sequence[float], to: Sequence[float]) -> float:
-    """The median over rounds of one sample divided by the other: what slows a round down slows both."""
+    """The median over rounds of one sample divided by the other: load slows both in a round."""
     return median(one / other for one, other in zip(of, to, strict=True))
 
 
 def percentile(samples: Sequence[float], percent: int) -> float:
-    """The value that so many percent of the samples do not exceed."""
+    """The value that this percentage of the samples does not exceed."""
     return quantiles(samples, n=100, method="inclusive")[percent - 1]
 
 
 def add(series: Series, name: str, value: float) -> None:
-    """Put a sample at the end of a contender's."""
+    """Append a sample to a contender's."""
     series.setdefault(name, []).append(value)

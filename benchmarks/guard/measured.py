@@ -1,4 +1,4 @@
-"""Everything that one run measured, and where."""
+"""Everything that one run measured, and on which machine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Measured:
 
 
 def surroundings(measured: Measured) -> list[str]:
-    """Machine, versions, date and load, a line each."""
+    """Machine, versions, date and load, one line each."""
     cpu = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     loads = ", ".join(f"{load:.1f}" for load in measured.loads)

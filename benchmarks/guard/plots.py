@@ -1,4 +1,4 @@
-"""The figures of a run as pictures."""
+"""The figures of a run as charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.guard.rates import THREADS
 
 mpl.use("svg")
 
-from matplotlib import pyplot as plt  # after the choice of what draws
+from matplotlib import pyplot as plt  # after the selection of the backend
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 _OURS, _THEIRS = "#1f6f8b", "#b8c4cc"
@@ -29,7 +29,7 @@ _SETTINGS = {
 
 
 def draw(measured: Measured, folder: Path) -> list[Path]:
-    """Write the pictures into the folder."""
+    """Write the charts into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(_SETTINGS):
         return [

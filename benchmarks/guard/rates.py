@@ -18,11 +18,11 @@ _ROUNDS_OF_A_PROCESS = 3
 
 @dataclass(slots=True)
 class Rates:
-    """By number of threads and contender, a sample a round.
+    """By number of threads and contender, one sample per round.
 
     Attributes:
         per_second: Cycles.
-        cpu: Seconds of the client's CPU time a cycle.
+        cpu: Seconds of the client's CPU time per cycle.
     """
 
     per_second: dict[int, Series] = field(default_factory=lambda: {threads: {} for threads in THREADS})
@@ -30,7 +30,7 @@ class Rates:
 
 
 def measure_rates(world: World, rounds: int, seconds: float) -> Rates:
-    """Every contender in a process of its own, one at work at a time, round robin."""
+    """Every contender in a separate process, one at a time, round robin."""
     rates = Rates()
     for begun in range(0, rounds, _ROUNDS_OF_A_PROCESS):
         with ExitStack() as stack:

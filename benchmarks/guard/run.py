@@ -59,7 +59,7 @@ def run(*, quick: bool, record: bool) -> None:
 
 
 def _record(document: Path, report: str) -> None:
-    """Put the report between the document's marks."""
+    """Write the report between the document's markers."""
     text = document.read_text()
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)

@@ -28,7 +28,7 @@ class Guarded:
     Attributes:
         argv: Before the key and the command.
         plain: See `World.environ`.
-        between: What stands between key and command.
+        between: Arguments between key and command.
     """
 
     argv: list[str]
@@ -43,17 +43,17 @@ class Guarded:
 
 @dataclass(slots=True)
 class Starts:
-    """Seconds and bytes by contender, a sample a round.
+    """Seconds and bytes by contender, one sample per round.
 
     Attributes:
         decision: Winner, from its start until the command runs.
-        decision_cpu: The winner's CPU time until then, which other load on the machine does not touch.
-        cpu: The winner's CPU time in its whole life, its command's included.
+        decision_cpu: The winner's CPU time until then, which does not depend on other load.
+        cpu: The winner's whole CPU time, including its command's.
         memory: Resident, while the command runs.
-        after: Winner, from the command's end until it is gone itself.
-        out: Loser, its whole life.
+        after: Winner, from the command's end until its own end.
+        out: Loser, from start to end.
         out_cpu: CPU time of that.
-        out_memory: Resident at most, of a loser that was looked at and not timed.
+        out_memory: Peak resident memory of a loser that is not timed.
     """
 
     decision: Series = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Starts:
 
 @dataclass(slots=True)
 class Imports:
-    """Seconds of programs that only start, by name, a sample a round."""
+    """Seconds of programs that only start, by name, one sample per round."""
 
     wall: Series = field(default_factory=dict)
     cpu: Series = field(default_factory=dict)
@@ -95,7 +95,7 @@ def measure_starts(world: World, rounds: int) -> Starts:
 
 
 def measure_imports(world: World, rounds: int) -> Imports:
-    """What `import cronce` and the help cost, beside the bare interpreter."""
+    """What `import cronce` and the help cost, compared with the bare interpreter."""
     python, cronce = sys.executable, str(SCRIPTS / "cronce")
     programs = {
         "bare interpreter": [python, "-c", "pass"],
@@ -152,7 +152,7 @@ def _measure_start(world: World, taken: Starts, name: str, guarded: Guarded) -> 
 
 
 def _ended(process: subprocess.Popen[bytes], argv: list[str]) -> float:
-    """CPU seconds of the process and of what it waited for, once it is over."""
+    """CPU seconds of an ended process and of its reaped children."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):  # `read` ends with 1 when its input does
@@ -161,7 +161,7 @@ def _ended(process: subprocess.Popen[bytes], argv: list[str]) -> float:
 
 
 def _peak(argv: list[str], environ: dict[str, str], world: World) -> float:
-    """The most memory of a process: `ru_maxrss` would count ours, from before its exec."""
+    """The most memory of a process: `ru_maxrss` would include ours, from before its exec."""
     peak = 0.0
     with subprocess.Popen(
         argv, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=world.complaints
@@ -179,6 +179,6 @@ def _cpu(pid: int) -> float:
 
 
 def _memory(pid: int, what: str) -> float:
-    """Bytes; 0 of a process that is over."""
+    """Bytes; 0 for an ended process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next((float(line.split()[1]) * 1024 for line in lines if line.startswith(f"{what}:")), 0.0)

@@ -1,4 +1,4 @@
-"""What was promised, and whether this run shows it."""
+"""The speed targets, and whether this run meets them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PEERS = ("powertools", "python-dynamodb-lock", "pynamodb")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One promise.
+    """One target.
 
     Attributes:
-        says: The promise in words.
-        value: What was measured.
-        limit: What it must be, e.g. `at most 0.25x`.
-        met: Whether it is.
+        says: The target in words.
+        value: The measured value.
+        limit: The limit, e.g. `at most 0.25x`.
+        met: True if the value is within the limit.
     """
 
     says: str
@@ -32,7 +32,7 @@ class Target:
 
 
 def judged(measured: Measured) -> list[Target]:
-    """Every promise, in the order of the report."""
+    """Every target, in the order of the report."""
     return [*_starting(measured), *_warm(measured), *_contended(measured), *_importing(measured)]
 
 

@@ -1,4 +1,4 @@
-"""A contender in a process of its own: reads one JSON order a line, answers with one line.
+"""A contender in a separate process: reads one JSON order per line, answers with one line.
 
     {"do": "rate", "threads": 8, "seconds": 1.0}  ->  {"cycles": 812, "seconds": 1.003, "cpu": 0.71}
     {"do": "race", "key": "k1", "sent": 12.3}     ->  {"won": true, "took": 0.003, "since": 0.005}
@@ -38,7 +38,7 @@ def main(name: str) -> None:
 
 
 def _rate(contender: Contender, *, threads: int, seconds: float) -> dict[str, Any]:
-    """As many cycles as fit, each thread with a job of its own."""
+    """As many cycles as possible in the time, each thread with its own job."""
     counts = [0] * threads
     began, cpu = time.perf_counter(), time.process_time()
     until = began + seconds
@@ -62,7 +62,7 @@ def _rate(contender: Contender, *, threads: int, seconds: float) -> dict[str, An
 
 
 def _race(contender: Contender, *, key: str, sent: float) -> dict[str, Any]:
-    """One attempt; the decision is when the work begins, or when it is refused."""
+    """One attempt; it is decided when the work begins or is refused."""
     decided: list[float] = []
     began = time.monotonic()
     won = contender.attempt("race", key, lambda: decided.append(time.monotonic()))
@@ -71,7 +71,7 @@ def _race(contender: Contender, *, key: str, sent: float) -> dict[str, Any]:
 
 
 def _duel(contender: Contender, *, key: str) -> dict[str, Any]:
-    """One attempt, and a second one while the first is at work."""
+    """One attempt, and a second one while the first works."""
     second: list[bool] = []
     won = contender.attempt("race", key, lambda: second.append(contender.attempt("race", key, _nothing)))
     return {"won": won, "second": second[0]}

@@ -42,7 +42,7 @@ class World:
     @classmethod
     @contextmanager
     def running(cls) -> Iterator[World]:
-        """A world for as long as the `with` block lasts."""
+        """A world that lasts as long as the `with` block."""
         with DynamoDbLocal() as server:
             world = cls(server.endpoint)
             with world.complaints:
@@ -54,7 +54,7 @@ class World:
 
         Args:
             endpoint: Where DynamoDB is; None for the server itself.
-            plain: False to have a settings file, which takes cronce's lean transport out.
+            plain: False to have a settings file, with which cronce does not use its lean transport.
         """
         files = {} if plain else {"AWS_CONFIG_FILE": str(self._with_settings)}
         return files | {
@@ -82,13 +82,13 @@ class World:
                 BillingMode="PAY_PER_REQUEST",
             )
         connection = by_stdlib.SignedConnection()
-        for number in range(_WARM_UP):  # so that Java's compiler has seen the code
+        for number in range(_WARM_UP):  # so that Java has compiled the code
             key = f"warm-up#{number}"
             by_stdlib.finish(connection, key, by_stdlib.take(connection, key) or "")
 
 
 class Worker:
-    """A contender in a process of its own; see `benchmarks.guard.worker`."""
+    """A contender in a separate process; see `benchmarks.guard.worker`."""
 
     def __init__(self, name: str, environ: dict[str, str], complaints: Any) -> None:
         """Start it; `ready` waits for it."""
@@ -108,13 +108,13 @@ class Worker:
         self.answer()
 
     def order(self, **order: Any) -> None:
-        """Tell it what to do."""
+        """Send it an order."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> Any:
-        """What it answers; waits for it."""
+        """Wait for its answer."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

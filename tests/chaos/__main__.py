@@ -1,4 +1,4 @@
-"""Chaos from the command line; 0 if nothing was seen that must not be."""
+"""Chaos from the command line; the exit code is 0 if no promise was broken."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.support.dynamodb_local import DynamoDbLocal
 
 
 def main() -> int:
-    """Play, and end in one line of figures."""
+    """Run, and print one line of figures."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of the dice")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of chaos; the calm after it takes a minute more")
-    parser.add_argument("--folder", type=Path, help="empty, where logs are kept; else only those of a bad run are")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of the random choices")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of chaos; the calm takes another minute")
+    parser.add_argument("--folder", type=Path, help="empty folder for the logs; else only those of a bad run are kept")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="cronce-chaos-"))
     with DynamoDbLocal() as server:
         outcome = play(folder, server.endpoint, seed=options.seed, seconds=options.seconds)
     if outcome.violations:
-        sys.stdout.write(f"the work's lines and what each program said are in {folder}\n")
+        sys.stdout.write(f"the work's lines and the output of each program are in {folder}\n")
     elif options.folder is None:
         shutil.rmtree(folder)
     sys.stdout.write(f"{outcome}\n")

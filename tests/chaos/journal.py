@@ -1,6 +1,6 @@
-"""The lines that work appends to a file, each in one piece: the only witness of what really ran.
+"""The lines that work appends to a file, each in one write: the only evidence of what really ran.
 
-The work of `cronce exec` is started with this folder as its only path, so this imports only what is quickly loaded.
+The work of `cronce exec` is started with this folder as its only path, so this module imports only what loads quickly.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ STEP = 0.05
 """Seconds between two lines of work."""
 
 FAILED = 3
-"""Exit code of work that was told to fail."""
+"""Exit code of work that is to fail."""
 
 
 class Line(NamedTuple):
     """One line.
 
     Attributes:
-        kind: `start`, `work`, and at last `end` (all is done) or `failed`.
-        at: When it was written, in nanoseconds on the clock that nobody can set.
-        born: When its process was made, or its function called, on the same clock.
+        kind: `start`, `work`, and finally `end` (complete) or `failed`.
+        at: When it was written, in nanoseconds on a clock that cannot be set.
+        born: When its process was created, or its function called, on the same clock.
         process: Number of the started program that it belongs to.
     """
 
@@ -68,7 +68,7 @@ def now() -> int:
 
 
 def born() -> int:
-    """When this process was made (man 5 proc: field 22 of its stat, the second after the name in brackets is 4)."""
+    """When this process was created (man 5 proc: field 22 of its stat, the second after the name in brackets is 4)."""
     with open("/proc/self/stat", "rb") as stat:  # noqa: PTH123  # pathlib takes as long to load as all the rest
         ticks = int(stat.read().rpartition(b")")[2].split()[19])
     return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")

@@ -1,11 +1,10 @@
-"""What must not be seen, whatever happened. Reads the work's lines and the exit codes, and nothing else.
+"""What must not happen. Reads the work's lines and the exit codes, and nothing else.
 
-Work whose process is stopped together with its guard cannot know that its lease is over. When both are woken, the
-guard ends it, at once or, if it ignores SIGTERM, after a tenth of the lease (`docs/guarantees.md`: live means to act
-on a claim, and nobody can act on one while stopped). So a line *after waking* is borne if the work had fallen
-silent before its successor began (for the lease at least, if it woke just then), and for a moment only. Such lines
-are counted. An effect that must not even then
-happen twice needs `CRONCE_FENCE`, which such a line shows to be smaller.
+Work that is stopped together with its guard cannot know that its lease expired. When both are continued, the guard
+ends the work: at once, or after a tenth of the lease if it ignores SIGTERM (`docs/guarantees.md`: live means to act on
+a claim, and a stopped process cannot act). So a line *after waking* is accepted if the work was silent before its
+successor began (for at least the lease, if it was continued at that moment), and only for a moment. Such lines are
+counted. An effect that must not happen twice even then needs `CRONCE_FENCE`, which is smaller in such a line.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ K = TypeVar("K")
 _SECOND = 1_000_000_000
 
 SILENCE = 10 * STEP
-"""Seconds without a line that count as having been stopped."""
+"""Seconds without a line after which the work counts as stopped."""
 
 SLACK = 1.0
-"""Seconds that a guard may take to get a processor after waking, on a busy machine."""
+"""Seconds that a guard may wait for a processor after waking, on a busy machine."""
 
 _ENDS = {0, FAILED, REFUSED, 69, 70, 128 + 15, 128 + 9, -9, -15}
-"""The exit codes that there are: see `cronce.vocabulary.exit_codes`, and those of signals that were sent."""
+"""All allowed exit codes: see `cronce.vocabulary.exit_codes`, and those of signals that were sent."""
 
 _END_UNRECORDED = {70, 128 + 15, 128 + 9, -9, -15}
-"""The exit codes after which work that wrote its `end` may be repeated: nobody was told that it succeeded."""
+"""The exit codes after which work that wrote its `end` may be repeated: its success was not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +50,14 @@ class Rules:
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found.
+    """The findings.
 
     Attributes:
         violations: Each a sentence, with the lines that show it.
-        attempts: How much work was begun.
-        after_waking: Lines written after a successor began, borne as said above.
-        longest_after_waking: Seconds for which one piece of work went on so.
-        repeated_ends: Pieces of work that were done but could not be recorded, and were done again.
+        attempts: The number of attempts that began.
+        after_waking: Lines written after a successor began, accepted as described above.
+        longest_after_waking: The longest time for which one attempt wrote such lines, in seconds.
+        repeated_ends: Attempts that completed, could not be recorded, and were repeated.
     """
 
     violations: list[str] = field(default_factory=list)
@@ -76,14 +75,14 @@ def judge(
     finished: Iterable[tuple[str, str]] = (),
     superfluous: Iterable[int] = (),
 ) -> Verdict:
-    """What the history shows.
+    """Judge a history.
 
     Args:
         lines: In the order of the file.
         exits: The exit code of each started program.
         rules: For each job.
         finished: The runs that must have succeeded by now.
-        superfluous: Programs that were started when all runs had succeeded: they must find nothing to do.
+        superfluous: Programs that were started after all runs had succeeded: they must not work.
     """
     verdict = Verdict()
     history = list(_in_order(lines))
@@ -95,25 +94,25 @@ def judge(
             _judge_order(of_job, lambda line: line.fence, "fence", rules[job], verdict)
     for process, code in exits.items():
         if code not in _ENDS:
-            verdict.violations.append(f"program {process} ended with {code}, which nothing explains")
+            verdict.violations.append(f"program {process} ended with {code}, which is not a documented exit code")
     verdict.violations += _unfinished(history, finished)
     worked = {line.process for line in history}
     verdict.violations += [
-        f"program {process} worked although all was done" for process in superfluous if process in worked
+        f"program {process} worked although every run had succeeded" for process in superfluous if process in worked
     ]
     verdict.attempts = len(worked)
     return verdict
 
 
 def _in_order(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines with times that rise: one that was stopped between looking at the clock and writing wrote later."""
+    """The lines with increasing times: a process may be stopped between reading the clock and writing."""
     return accumulate(lines, lambda before, line: line._replace(at=max(before.at, line.at)))
 
 
 def _judge_order(
     lines: Sequence[Line], number: Callable[[Line], int], name: str, rules: Rules, verdict: Verdict
 ) -> None:
-    """Of work that must not overlap, the newest has the highest number, and what is older stays silent."""
+    """Of attempts that must not overlap, the newest has the highest number, and older ones write nothing more."""
     newest = lines[0]
     last: dict[int, int] = {}
     woke: dict[int, int] = {}
@@ -152,12 +151,12 @@ def _judge_order(
 
 
 def _judge_success(of_run: Sequence[Line], exits: Mapping[int, int], verdict: Verdict) -> None:
-    """Who was told of a success had done the work, and nobody did it after that."""
+    """A reported success had done its work, and no later attempt repeated it."""
     final = max(of_run, key=lambda line: line.attempt)
     for process, lines in _grouped(of_run, lambda line: line.process).items():
         done, code = lines[-1].kind == "end", exits.get(process)
         if code == 0 and not done:
-            verdict.violations.append(f"a success without its end:\n    {lines[-1]}")
+            verdict.violations.append(f"a success without the end of its work:\n    {lines[-1]}")
         if code == 0 and lines[-1].attempt != final.attempt:
             verdict.violations.append(f"a success was repeated:\n    {lines[-1]}\n    {final}")
         if done and code is not None and code != 0:
@@ -167,13 +166,13 @@ def _judge_success(of_run: Sequence[Line], exits: Mapping[int, int], verdict: Ve
 
 
 def _unfinished(history: Sequence[Line], finished: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The runs whose last attempt did not reach its end."""
+    """The runs whose last attempt did not complete."""
     runs = _grouped(history, lambda line: (line.job, line.period))
     for job, period in finished:
         of_run = runs.get((job, period), [])
         final = max(of_run, key=lambda line: line.attempt, default=None)
         if final is None or not any(line.kind == "end" and line.process == final.process for line in of_run):
-            yield f"{job} {period} never succeeded; the last that was seen of it:\n    {final}"
+            yield f"{job} {period} never succeeded; its last line:\n    {final}"
 
 
 def _grouped(lines: Iterable[Line], key: Callable[[Line], K]) -> dict[K, list[Line]]:

@@ -14,11 +14,11 @@ REFUSED = 75
 
 
 class WorkFailedError(Exception):
-    """The work was told to fail."""
+    """The work is to fail."""
 
 
 def work(claim: Claim) -> None:
-    """Ask before each step whether it may still be taken."""
+    """Check the claim before each step."""
     steps, last = sys.argv[1:3]
     journal = Journal(job=claim.job, period=claim.period, attempt=claim.attempt, fence=claim.fence, born=now())
     claim.check()

@@ -14,7 +14,7 @@ from tests.chaos.weather import Fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What happened, and what was seen."""
+    """What happened, and the verdict."""
 
     seed: int
     seconds: float
@@ -27,7 +27,7 @@ class Outcome:
 
     @property
     def violations(self) -> list[str]:
-        """What must not be seen and was."""
+        """The broken promises."""
         return self.verdict.violations
 
     def __str__(self) -> str:
@@ -47,10 +47,10 @@ class Outcome:
 
 
 def play(folder: Path, endpoint: str, *, seed: int, seconds: float) -> Outcome:
-    """Let chaos rage in an empty folder against a DynamoDB at that endpoint, then judge what was seen."""
+    """Run chaos in an empty folder against a DynamoDB at that endpoint, then judge it."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        message = f"{folder} is not empty: an older history would be judged as well"
+        message = f"{folder} is not empty: an older history would be judged too"
         raise FileExistsError(message)
     with Programs(folder, endpoint, random.Random(seed)) as programs:
         programs.rage(seconds)

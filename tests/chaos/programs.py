@@ -1,4 +1,4 @@
-"""A fleet of processes, what is done to them, and the calm afterwards."""
+"""The programs of a chaos run, what is done to them, and the calm afterwards."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ JOBS = {
 }
 
 OPEN_PERIODS = 3
-"""How many periods of a job are asked for at the same time."""
+"""How many periods of a job are claimed at the same time."""
 
 _MOST_PROCESSES = 14
 _STARTS_A_SECOND = 3.0
 _BLOWS_A_SECOND = 0.7
 _TICK = 0.02
 _RECENT = 2000
-"""Lines, in which whoever is at work has written one."""
+"""Lines; every working program has written one of the last ones."""
 _PAUSES = ((0.3, 3.0), (6.0, 16.0))
-"""Seconds: shorter than a lease, or about as long as it takes until a successor may begin."""
+"""Seconds: shorter than a lease, or about as long as until a successor may begin."""
 _CLOSING_TRIES = 5
 
 
@@ -56,9 +56,9 @@ class Blow(StrEnum):
     KILL = "killed"
     TERMINATE = "terminated"
     PAUSE = "paused"
-    """The program and its work, as when a virtual machine is."""
+    """The program and its work, as when a virtual machine is paused."""
     PAUSE_WORK = "work paused"
-    """The work alone: the guard goes on to hold the claim."""
+    """The work alone: the guard continues to hold the claim."""
     JUMP = "clock jumps"
 
 
@@ -66,7 +66,7 @@ _LIKELY = {Blow.KILL: 5, Blow.TERMINATE: 1, Blow.PAUSE: 8, Blow.PAUSE_WORK: 1, B
 
 
 class Machine:
-    """A way to the ledger and a clock that several processes share."""
+    """A connection to the ledger and a clock that several processes share."""
 
     def __init__(self, name: str, folder: Path, proxy: WeatheredProxy, weather: Weather) -> None:
         self.proxy = proxy
@@ -75,7 +75,7 @@ class Machine:
         self.set_clock(0.0)
 
     def set_clock(self, seconds: float) -> None:
-        """Step the wall clock to that many seconds from the true time."""
+        """Set the wall clock to that many seconds after the true time."""
         scratch = self.clock.with_suffix(".new")
         scratch.write_text(str(seconds))
         scratch.replace(self.clock)
@@ -83,7 +83,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A program that runs."""
+    """A running program."""
 
     number: int
     job: str
@@ -96,11 +96,11 @@ class Started:
         return self.command.pid
 
     def work(self) -> list[int]:
-        """The processes that it started: the environment tells whose they are."""
+        """The processes that it started, known by their environment."""
         mark = f"CHAOS_PROCESS={self.number}".encode()
         found = []
         for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it is over
+            with suppress(OSError):  # it has ended
                 if int(process.name) != self.pid and mark in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))
         return found
@@ -108,13 +108,13 @@ class Started:
 
 @dataclass(slots=True)
 class Programs:
-    """Starts programs and does things to them, for as long as the `with` block lasts.
+    """Starts programs and disturbs them, as long as the `with` block lasts.
 
     Attributes:
-        runs: Every (job, period) that was asked for.
-        exits: The exit code of each program that is over.
-        blows: How often was done what.
-        proof: The programs that were started when all runs had succeeded.
+        runs: Every (job, period) that was claimed.
+        exits: The exit code of each program that has ended.
+        blows: How often each thing was done.
+        proof: The programs that were started after all runs had succeeded.
     """
 
     folder: Path
@@ -136,7 +136,7 @@ class Programs:
     _host: Host = field(init=False)
 
     def __enter__(self) -> Self:
-        """Make the table, and three machines."""
+        """Create the table and three machines."""
         for name in ("a", "b", "c"):
             weather = Weather(random.Random(self.dice.random()))
             proxy = self._resources.enter_context(WeatheredProxy(self.endpoint, weather))
@@ -149,11 +149,11 @@ class Programs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End whatever is left."""
+        """End what is left."""
         self._resources.close()
 
     def rage(self, seconds: float) -> None:
-        """Let everything happen for that long."""
+        """Start and disturb programs for that long."""
         now = time.monotonic()
         end, next_start, next_blow = now + seconds, now, now
         while (now := time.monotonic()) < end:
@@ -169,14 +169,14 @@ class Programs:
             time.sleep(_TICK)
 
     def calm(self) -> None:
-        """Let everything end, ask for every run once more, and then once more for nothing."""
+        """Let everything end, then claim every run once more, and again when nothing is left to do."""
         for machine in self._machines:
             machine.weather.settle()
             machine.set_clock(0.0)
         self._wake(float("inf"))
         self._await_all()
-        self._tell_the_recorder()
-        # Whoever was killed counts as alive for so long.
+        self._settle_ended()
+        # A killed owner counts as alive for that long.
         time.sleep(max(rules.lease for rules in JOBS.values()) + MAX_CLOCK_SKEW.total_seconds() + 1)
         self._ask_for_all()
         self.proof = self._ask_for_all()
@@ -188,12 +188,12 @@ class Programs:
 
     @property
     def started(self) -> int:
-        """How many programs were started."""
+        """The number of programs that were started."""
         return self._started
 
     @property
     def met(self) -> Counter[Fault]:
-        """How many requests met what."""
+        """The number of requests by fault."""
         return sum((machine.proxy.met for machine in self._machines), Counter[Fault]())
 
     # Starting and ending
@@ -237,7 +237,7 @@ class Programs:
         return started
 
     def _reap(self) -> None:
-        """Note who is over. A run that succeeded is asked for no more, another one in its place."""
+        """Record the programs that have ended. A period that succeeded is replaced by a new one."""
         for started in [started for started in self._running if started.command.ended]:
             self._running.remove(started)
             self._over.append(started)
@@ -255,18 +255,18 @@ class Programs:
 
         until(none_left, "the end of every program", timeout=120.0)
 
-    def _tell_the_recorder(self) -> None:
-        """Settle what programs left that are over, as the platform's events do.
+    def _settle_ended(self) -> None:
+        """Settle the runs of programs that have ended, as the platform's events do.
 
-        One whose clock was minutes ahead may have lost its way to the ledger with its first write: it
-        never heard that its clock is wrong, and left a lease that ends when that clock said.
+        A program whose clock was minutes ahead may have lost the answer to its first write. It then never learned
+        that its clock was wrong, and left a lease in that clock's time.
         """
         for started in self._over:
             owner = f"{os.uname().nodename}:{started.pid}"
-            self._host.ledger.mark_stopped(started.job, started.period, owner=owner, error="it is over")
+            self._host.ledger.mark_stopped(started.job, started.period, owner=owner, error="it has ended")
 
     def _ask_for_all(self) -> list[int]:
-        """Ask for every run, for each job one after the other, until the answer is clear; who was started."""
+        """Claim every run, one after the other per job, until the answer is clear; return the started programs."""
         waiting = {job: deque((period, _CLOSING_TRIES) for of, period in self.runs if of == job) for job in JOBS}
         asked: dict[str, tuple[Started, int]] = {}
         first = self._started
@@ -290,7 +290,7 @@ class Programs:
     def _strike(self, now: float) -> None:
         blow = self.dice.choices(list(_LIKELY), list(_LIKELY.values()))[0]
         if blow is Blow.JUMP:
-            # Hosts agree within 5 s, or one is so far off that it must notice.
+            # Hosts agree within 5 s, or one is so wrong that it must notice.
             offsets = (self.dice.uniform(-2.4, 2.4), self.dice.choice((-600.0, 600.0)))
             self.dice.choice(self._machines).set_clock(self.dice.choices(offsets, (3, 1))[0])
         elif not self._running:
@@ -313,7 +313,7 @@ class Programs:
         self.blows[blow] += 1
 
     def _at_work(self) -> list[Started]:
-        """The programs whose work has begun and is not stopped."""
+        """The programs whose work has begun and is not paused."""
         begun = {Line.parsed(line).process for line in self._host.logged[-_RECENT:]}
         stopped = {pid for _, pids in self._wakes for pid in pids}
         return [started for started in self._running if started.number in begun and started.pid not in stopped]
@@ -331,9 +331,9 @@ class Programs:
 
 
 def _stop(program: Started, *, only_work: bool) -> list[int]:
-    """Stop a program and its work, or its work alone; who was stopped, the program first.
+    """Stop a program and its work, or only its work; return the stopped processes, the program first.
 
-    The program is stopped before one looks for its work, so that none can begin meanwhile.
+    The program is stopped before its work is looked up, so that no work can begin in between.
     """
     stopped = []
     with suppress(ProcessLookupError):
@@ -347,7 +347,7 @@ def _stop(program: Started, *, only_work: bool) -> list[int]:
 
 
 def _environ() -> dict[str, str]:
-    """What programs need to run this code, and to reach a local server with no real account."""
+    """Environment variables to run this code and to use a local server without a real account."""
     paths = [str(HERE / "shifted"), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
     return {
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),

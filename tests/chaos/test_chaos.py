@@ -1,4 +1,4 @@
-"""Minutes of chaos: nothing is seen that must not be."""
+"""Minutes of chaos, in which no promise is broken."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 
 @pytest.mark.prove
 @pytest.mark.timeout(3 * SECONDS + 600)
-@pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, are Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, need Linux")
 def test_no_chaos_breaks_a_promise(
     tmp_path: Path, dynamodb_local: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """Kills, stops, clock jumps and storms, a minute of them, or 15 with LONG=1."""
+    """A minute of kills, stops, clock jumps and network faults, or 15 with LONG=1."""
     outcome = play(tmp_path, dynamodb_local, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
     record_property("chaos", str(outcome))
     record_property("seconds of chaos", SECONDS)
@@ -32,4 +32,4 @@ def test_no_chaos_breaks_a_promise(
     record_property("attempts at work", outcome.verdict.attempts)
 
     assert outcome.violations == []
-    assert outcome.verdict.attempts > outcome.periods, "nobody was ever succeeded: this was no chaos"
+    assert outcome.verdict.attempts > outcome.periods, "no attempt ever had a successor: this was no chaos"

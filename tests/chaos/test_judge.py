@@ -1,4 +1,4 @@
-"""The judge of histories, with histories made by hand: each rule broken once, and what may happen."""
+"""The judge, with histories made by hand: each rule broken once, and what is allowed."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_work_that_goes_on_after_waking_is_a_violation() -> None:
 
 
 def test_a_stop_between_the_look_at_the_clock_and_the_line_hides_nothing() -> None:
-    """The line says an old time, but stands behind its successor's."""
+    """The line has an old time, but comes after its successor's."""
     stale = work(1, "sw", at=1)
     lines = [stale[0], *work(2, "swwwwwe", at=9, attempt=2, fence=2), stale[1]._replace(at=int(1.05e9))]
     verdict = judge(lines, {1: 70, 2: 0}, RULES)
@@ -157,7 +157,7 @@ def test_a_stop_between_the_look_at_the_clock_and_the_line_hides_nothing() -> No
 
 
 def test_a_success_that_is_repeated_is_a_violation() -> None:
-    """Its program ended with 0: it was told that the success is recorded."""
+    """Its program ended with 0: its success was recorded."""
     verdict = judged(work(1, "swe", at=1), work(2, "swe", at=20, attempt=2, fence=2), exits={1: 0, 2: 0})
     assert accused(verdict) == ["a success was repeated"]
 
@@ -203,7 +203,7 @@ def test_a_run_whose_last_attempt_did_not_end_is_a_violation() -> None:
 
 
 def test_work_when_all_was_done_is_a_violation() -> None:
-    """Also where nobody was told of the success that it repeats."""
+    """Also if the repeated success was never reported."""
     lines = work(1, "swe", at=1) + work(2, "swe", at=20, attempt=2, fence=2)
     verdict = judge(lines, {1: -9, 2: 0}, RULES, finished=[("alone", "p1")], superfluous=[2])
     assert accused(verdict) == ["program 2 worked although all was done"]

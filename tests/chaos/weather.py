@@ -1,4 +1,4 @@
-"""A way to the ledger on which the weather changes: calm, gusts, and storms in which nothing gets through."""
+"""A connection to the ledger with changing faults: calm, gusts, and storms in which nothing gets through."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Fault(StrEnum):
     DELAYED = "delayed"
     """It arrives later, and its answer too."""
     LATE = "late"
-    """It arrives when the client has long given up."""
+    """It arrives after the client has given up."""
     DROPPED = "dropped"
-    """It never arrives, and nothing is said."""
+    """It never arrives, and there is no answer."""
     ANSWER_DROPPED = "answers dropped"
     """It arrives; the answer does not."""
     RESET = "reset"
@@ -59,7 +59,7 @@ _THROTTLE = (
 
 
 class Weather:
-    """What the next request meets; calm for good once it has settled."""
+    """The faults of the next requests; calm from `settle` on."""
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
@@ -76,21 +76,21 @@ class Weather:
             return self._dice.choices(list(self._now), list(self._now.values()))[0]
 
     def seconds(self, least: float, most: float) -> float:
-        """How long something takes."""
+        """A random duration."""
         with self._lock:
             return self._dice.uniform(least, most)
 
     def settle(self) -> None:
-        """Make it calm for good."""
+        """Make it calm from now on."""
         with self._lock:
             self._now, self._until = _CALM, float("inf")
 
 
 class WeatheredProxy(Proxy):
-    """Passes HTTP requests on one by one, as the weather has it.
+    """Passes HTTP requests on one by one, with the weather's faults.
 
     Attributes:
-        met: How many requests met what.
+        met: The number of requests by fault.
     """
 
     def __init__(self, endpoint: str, weather: Weather) -> None:
@@ -109,7 +109,7 @@ class WeatheredProxy(Proxy):
             self._open -= {client, server}
 
     def _pass_on(self, request: bytes, client: socket.socket, server: socket.socket, answers: BinaryIO) -> bool:
-        """Do to one request what the weather says; False if the connection is over."""
+        """Apply the weather's fault to one request; False if the connection has ended."""
         fault = self._weather.next()
         self.met[fault] += 1
         match fault:
@@ -166,6 +166,6 @@ def _throttle() -> bytes:
 
 
 def _reset(client: socket.socket) -> bool:
-    """Close the connection with a reset instead of a farewell: it lingers for 0 s (man 7 socket)."""
+    """Close the connection with a reset: it lingers for 0 s (man 7 socket)."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return False

@@ -1,6 +1,6 @@
 """The command that `cronce exec` runs: `work.py STEPS end|failed [stubborn]`.
 
-A stubborn one ignores SIGTERM. It counts steps, not time: one that was stopped goes on where it was.
+`stubborn` ignores SIGTERM. The work counts steps, not time: after a pause it continues where it was.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the whole lane: engine, images, emulated AWS, deployment, scenarios; then all of it is gone again.
+"""Runs the whole lane: engine, images, emulated AWS, deployment, scenarios; then everything is removed.
 
 `python -m tests.e2e [PYTEST OPTION ...]`, from the project's root; as root, on Linux.
 """

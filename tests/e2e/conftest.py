@@ -1,6 +1,6 @@
 """The lane `docker`: one engine, one emulated AWS and one deployed stack for all scenarios.
 
-It takes minutes and starts a container engine, so it runs only when asked for: `make e2e`, or a path below
+It takes minutes and starts a container engine, so it runs only on request: `make e2e`, or a path below
 `tests/e2e` given to pytest.
 """
 
@@ -30,7 +30,7 @@ _HERE = Path(__file__).parent
 
 @pytest.hookimpl(trylast=True)  # after the environment of all tests is set
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the lane, if it was asked for; the fixture `docker` puts a test into it."""
+    """Register the lane if it was requested; the fixture `docker` puts a test into it."""
     if not _asked_for(config):
         return
     os.environ["NO_PROXY"] += f",{ADDRESS}"
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the scenarios alone unless a path here was asked for."""
+    """Collect the scenarios only if a path here was given."""
     return None if _asked_for(config) or _HERE not in collection_path.parents else True
 
 
@@ -47,7 +47,7 @@ def _asked_for(config: pytest.Config) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how long each step took."""
+    """Print how long each step took."""
     for what, seconds in steps_taken():
         terminalreporter.write_line(f"{seconds:8.1f} s  {what}")
 
@@ -65,7 +65,7 @@ def docker() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def aws(docker: Engine) -> Iterator[Emulator]:
-    """The emulated AWS, ready for CDK; the scenarios' own look into it goes there, and nowhere else."""
+    """The emulated AWS, ready for CDK; the scenarios' own clients use it too."""
     with Emulator(docker) as aws, pytest.MonkeyPatch.context() as here:
         for name, value in aws.environment.items():
             here.setenv(name, value)

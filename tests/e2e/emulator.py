@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 ACCOUNT, REGION = "000000000000", "eu-west-1"
 
 ADDRESS = "169.254.170.2"
-"""Where ECS's agent serves credentials and metadata to tasks; SDKs take credentials from no other host."""
+"""Where ECS's agent serves credentials and metadata to tasks; SDKs accept credentials from no other host."""
 
 SCENARIO = "scenario"
-"""Who takes on a role to see what it allows."""
+"""The session name of a scenario that assumes a role to test what it allows."""
 
 _NETWORK, _SUBNET, _GATEWAY = "cronce-e2e", "169.254.170.0/24", "169.254.170.1"
 _CONTAINER = "cronce-e2e-aws"
@@ -38,12 +38,12 @@ _PORT = 80
 """A task asks for its credentials at that port of `ADDRESS`, whatever the SDK."""
 
 _STARTED = Path(__file__).parent / "aws_parts" / "in_emulator.py"
-"""What its container runs: the emulator with what it leaves out of IAM."""
+"""What its container runs: the emulator, with the parts of IAM that it lacks."""
 
 _START_TIMEOUT = 60.0
 
 _ROOT_KEY = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-"""The account's root user, whom nothing is denied; CDK and the scenarios are it."""
+"""The account's root user, used by CDK and the scenarios."""
 
 _CDK_CLI = "aws-cdk@2.1148.1"
 _CDK_HOME = CACHE / "cdk-cli"
@@ -62,7 +62,7 @@ class Emulator:
         with step("start the emulated AWS"):
             docker = self._engine.docker
             addresses = (f"--subnet={_SUBNET}", f"--gateway={_GATEWAY}")
-            # A bridge of this name that a killed run left behind is used again, whosever engine made it.
+            # A bridge of this name that a killed run left behind is used again, whichever engine created it.
             bridge = f"--opt=com.docker.network.bridge.name={_NETWORK}"
             docker("network", "create", "--internal", *addresses, bridge, _NETWORK)
             place = ("--name", _CONTAINER, "--network", _NETWORK, "--ip", ADDRESS)
@@ -84,7 +84,7 @@ class Emulator:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What leads an AWS SDK to it, and nowhere else."""
+        """Environment variables with which an AWS SDK calls the emulator only."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": REGION,
@@ -110,9 +110,9 @@ class Emulator:
 
         Args:
             role: Its ARN.
-            service: The AWS service that takes it on, if it is no person.
-            source: The ARN of what the service does it for.
-            session: Name of the session, by which the log tells who was denied something.
+            service: The AWS service that assumes it; None for a person.
+            source: The ARN of the resource for which the service acts.
+            session: Name of the session; the log of denials shows it.
         """
         headers = {"x-amz-service-principal": service, "x-amz-source-arn": source, "x-amz-source-account": ACCOUNT}
 
@@ -137,7 +137,7 @@ class Emulator:
             self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", env={}, cwd=CACHE)
 
     def denials(self) -> list[str]:
-        """What IAM has denied so far: who, what, on what."""
+        """What IAM has denied so far: principal, action and resource."""
         log = self._engine.docker("logs", _CONTAINER)
         return [line.removeprefix("denied: ") for line in log.splitlines() if line.startswith("denied: ")]
 
@@ -147,7 +147,7 @@ class Emulator:
         Args:
             stack: Name of the stack.
             app: The command that synthesizes it.
-            env: What the command needs of the environment.
+            env: Environment variables for the command.
         """
         outputs = CACHE / f"{stack}.outputs.json"
         with step(f"cdk deploy {stack}"):
@@ -175,10 +175,10 @@ class Emulator:
                 time.sleep(0.2)
 
     def _remove(self) -> None:
-        """Remove the network and all that is in it, also what an earlier run was killed over."""
+        """Remove the network and everything in it, also what a killed earlier run left."""
         docker = self._engine.docker
         if docker("ps", "--all", "--quiet", f"--filter=name=^{_CONTAINER}$").strip():
-            docker("rm", "--force", "--volumes", _CONTAINER)  # first: it starts tasks of services again
+            docker("rm", "--force", "--volumes", _CONTAINER)  # first, because it restarts the tasks of services
         if left := docker("ps", "--all", "--quiet", f"--filter=network={_NETWORK}").split():
             docker("rm", "--force", "--volumes", *left)
         if docker("network", "ls", "--quiet", f"--filter=name=^{_NETWORK}$").strip():

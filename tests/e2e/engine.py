@@ -1,7 +1,7 @@
 """A Docker engine: the machine's own if it answers, else one that lives as long as the `with` block.
 
-Ours is as private as an engine can be: its own socket, process id file and data; no default bridge and
-no firewall rules, so that it leaves nothing behind, and its containers reach this machine and nothing else.
+Ours is private: it has its own socket, process ID file and data, no default bridge and no firewall rules. So it leaves
+nothing behind, and its containers reach only this machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def prepare() -> None:
     """The commands that the lane needs are there, installed from Debian's packages where they were missing.
 
     Raises:
-        LaneUnavailableError: They cannot be had, or this user may not start an engine.
+        LaneUnavailableError: They cannot be installed, or this user may not start an engine.
     """
     if not sys.platform.startswith("linux"):
         raise LaneUnavailableError("containers on an address of this machine need Linux")
@@ -80,7 +80,7 @@ class Engine:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if self._answers():
             return self
-        # A path that is short enough for a socket's address, wherever the project is.
+        # The path must be short enough for a socket's address, wherever the project is.
         scratch = Path(self._leaving.enter_context(tempfile.TemporaryDirectory(prefix="cronce-engine-")))
         self.socket = scratch / "docker.sock"
         self.own = True
@@ -110,7 +110,7 @@ class Engine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What leads the `docker` command to this engine. The classic builder needs no plugin."""
+        """Environment variables with which `docker` uses this engine. The classic builder needs no plugin."""
         return {"DOCKER_HOST": f"unix://{self.socket}", "DOCKER_BUILDKIT": "0"}
 
     def _start(self, scratch: Path, driver: str) -> bool:
@@ -143,7 +143,7 @@ class Engine:
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for the starter, which then stops the engine
+            start_new_session=True,  # Ctrl-C goes to the starter, which then stops the engine
         )
 
     def _stop(self) -> None:

@@ -45,7 +45,7 @@ def build_base(engine: Engine) -> None:
     if not archive.exists():
         with step(f"debootstrap {_SUITE}"), tempfile.TemporaryDirectory(dir=_made(CACHE)) as scratch:
             root, packed = Path(scratch, "root"), Path(scratch, "root.tar")
-            # It mounts /proc in there; in a mount namespace of its own, that is gone when it ends.
+            # It mounts /proc in there; in a separate mount namespace that mount goes away when it ends.
             debootstrap = ("unshare", "--mount", "debootstrap", "--variant=minbase", f"--include={_PACKAGES}")
             run(*debootstrap, _SUITE, root, log="debootstrap")
             with tarfile.open(packed, "w") as tar:
@@ -62,7 +62,7 @@ def build_emulator(engine: Engine) -> None:
 
 
 def build_digest(engine: Engine) -> None:
-    """The engine has the digest's image, with cronce as the tree stands now."""
+    """The engine has the digest's image, with cronce as it is in the working tree."""
     with step("build the image of what the digest needs"):
         _build_python(engine, _DIGEST_BASE, _EXAMPLE / "requirements.txt", _HERE / "digest-requirements.txt")
     with step("build the digest's image"):

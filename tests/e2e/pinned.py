@@ -32,7 +32,7 @@ class Pinned:
     """A pinned service of the deployed stack, with desired count 1.
 
     Attributes:
-        messages: What was read off the queue so far, in the order of sending.
+        messages: What was read from the queue so far, in the order of sending.
     """
 
     world: World
@@ -44,7 +44,7 @@ class Pinned:
     messages: list[Message] = field(default_factory=list)
 
     def tasks(self) -> set[str]:
-        """Its tasks that run, those that were started besides the service included."""
+        """Its running tasks, including those that were started outside the service."""
         running = self.world.ecs.list_tasks(cluster=self.cluster, desiredStatus="RUNNING")["taskArns"]
         described = self.world.ecs.describe_tasks(cluster=self.cluster, tasks=running)["tasks"] if running else []
         return {
@@ -54,18 +54,18 @@ class Pinned:
         }
 
     def events(self, task: str) -> list[str]:
-        """What the task logged, by the names of the events; nothing if it has not begun to."""
+        """The names of the events that the task has logged so far."""
         return [json.loads(line)["cronce.event"] for line in self.log(task) if line.startswith('{"time"')]
 
     def log(self, task: str) -> list[str]:
         """The lines of the task's log."""
         return self.world.lines(self.log_group, f"clock/clock/{task.rpartition('/')[2]}")
 
-    def leader(self, *, besides: set[str] | None = None) -> str:
+    def leader(self, *, other_than: set[str] | None = None) -> str:
         """The task that leads, as soon as one does."""
 
         def look() -> str | None:
-            for task in self.tasks() - (besides or set()):
+            for task in self.tasks() - (other_than or set()):
                 said = [event for event in self.events(task) if event in ("leading", "released", "lost")]
                 if said and said[-1] == "leading":
                     return task
@@ -84,7 +84,7 @@ class Pinned:
         self.world.ecs.update_service(cluster=self.cluster, service=self.service, desiredCount=count)
 
     def start_one_more(self) -> str:
-        """One more task besides the service's, as a deployment that overlaps has it; its ARN."""
+        """Start one more task next to the service's, as an overlapping deployment does; return its ARN."""
         return str(
             self.world.ecs.run_task(cluster=self.cluster, taskDefinition=self.task_definition, launchType="FARGATE")[
                 "tasks"
@@ -92,7 +92,7 @@ class Pinned:
         )
 
     def read(self) -> list[Message]:
-        """Take what has arrived off the queue; everything read so far."""
+        """Read what has arrived on the queue; return everything read so far."""
         while True:
             answer = self.world.sqs.receive_message(
                 QueueUrl=self.queue, MaxNumberOfMessages=10, AttributeNames=["SentTimestamp"]
@@ -106,7 +106,7 @@ class Pinned:
                 return self.messages
 
     def until_after(self, at: datetime) -> list[Message]:
-        """Every message, once one was sent after that moment."""
+        """Wait for a message that was sent after that moment; return all messages."""
         until(
             lambda: any(message.at > at for message in self.read()), f"a tick after {at}", timeout=_PATIENCE, every=0.5
         )

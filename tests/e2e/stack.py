@@ -34,7 +34,7 @@ class EndToEnd(cdk.Stack):
         super().__init__(scope, construct_id)
         self._cluster = _cluster(self)
         self._log = logs.LogGroup(self, "Log")
-        # The shortest patience that there is.
+        # The shortest patience that is allowed.
         self._ledger = RunLedger(self, "Ledger", clusters=[self._cluster], missed_after=timedelta(minutes=1))
         self._jobs: dict[str, ScheduledTask] = {}
         self._outputs: dict[str, str] = {}
@@ -66,7 +66,7 @@ class EndToEnd(cdk.Stack):
             cdk.CfnOutput(self, name, value=value)
 
     def _add_digests(self, image: str) -> None:
-        # Versioned, so that a mail that was sent twice can be told from one that was sent once.
+        # Versioned: a mail that was sent twice has two versions.
         outbox = s3.Bucket(self, "Outbox", versioned=True)
         for job in names.DIGESTS:
             task = self._task(job, image, environment={"DIGEST_BUCKET": outbox.bucket_name})
@@ -99,7 +99,7 @@ class EndToEnd(cdk.Stack):
         }
 
     def _add_on_call(self) -> None:
-        """The role of a person who runs things again."""
+        """The role of a person on call."""
         role = iam.Role(self, "OnCall", assumed_by=iam.AccountRootPrincipal())
         self._ledger.grant_read(role)
         for job in (*names.DIGESTS, names.CHORE):

@@ -26,7 +26,7 @@ class StepFailedError(Exception):
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Say on stderr that the step starts, and how long it took or that it failed."""
+    """Print on stderr that the step starts, and then how long it took or that it failed."""
     _say(f"{what} ...")
     started = time.monotonic()
     try:
@@ -50,10 +50,10 @@ def run(
 
     Args:
         command: The program and its arguments.
-        env: What differs from this process's environment.
+        env: Changes to this process's environment.
         cwd: The folder it runs in.
         log: Name of the log.
-        timeout: Seconds until it is ended and counts as failed.
+        timeout: Seconds after which it is killed and counts as failed.
 
     Raises:
         StepFailedError: It could not be started, failed, or took too long.

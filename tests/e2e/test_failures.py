@@ -1,4 +1,4 @@
-"""Tasks that never claim their run: the ledger says what became of the tick all the same."""
+"""Tasks that never claim their run: the ledger still shows what happened to the tick."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAUNCHES = ["2", "3", "4", "5"]
 
 
 def test_an_image_that_does_not_exist_is_a_failed_run_without_a_claim(world: World) -> None:
-    """The row has ECS's reason. A few more tasks are tried, with growing delays; then it is left to a person."""
+    """The row has ECS's reason. A few more tasks are tried, with growing delays; then a person must act."""
     tick = world.new_tick()
     first = world.deliver(GONE, tick)
     world.stopped([first])
@@ -51,7 +51,7 @@ def test_a_task_that_ecs_refuses_to_start_is_a_missed_run(world: World) -> None:
 
 
 def test_a_tick_that_comes_after_all_still_runs(world: World) -> None:
-    """A dead letter is no verdict on the work: whoever delivers the tick later gets the run."""
+    """A dead letter is no verdict on the work: a later delivery of the tick gets the run."""
     tick = world.new_tick()
     world.fail_to_deliver(CHORE, tick, reason="RESOURCE:MEMORY")
     assert world.settled(CHORE, tick).status is Status.MISSED

@@ -1,8 +1,8 @@
 """Pinned clocks: replaced, killed and started twice, while the ticks on their queue are counted.
 
 The emulator runs the services: it starts stopped tasks again, and a deployment stops the old task before it starts the
-new one. What it has not is the moment in which ECS runs both; `start_one_more` makes it. It runs no health checks and
-no init process either.
+new one. It never runs both for a moment, as ECS does: `start_one_more` adds that. It runs no health checks and no init
+process.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ def test_a_clock_that_is_replaced_killed_and_doubled_loses_no_tick_and_sends_non
     clock = world.pinned(CLOCK)
     first = clock.leader()
     clock.deploy_again()
-    second = clock.leader(besides={first})
+    second = clock.leader(other_than={first})
     world.kill(second)
-    third = clock.leader(besides={first, second})
+    third = clock.leader(other_than={first, second})
     clock.want(0)
     world.eventually(lambda: not clock.tasks(), "no clock")
     gap_until = datetime.now(UTC) + 2 * _EVERY
     world.eventually(lambda: datetime.now(UTC) > gap_until, "a gap of two ticks")
     clock.want(1)
-    fourth = clock.leader(besides={first, second, third})
-    besides = clock.start_one_more()
-    world.eventually(lambda: "standby" in clock.events(besides), "a standby")
+    fourth = clock.leader(other_than={first, second, third})
+    extra = clock.start_one_more()
+    world.eventually(lambda: "standby" in clock.events(extra), "a standby")
     assert world.is_healthy(fourth)
-    assert world.is_healthy(besides)
+    assert world.is_healthy(extra)
     world.stop(fourth)
-    clock.leader(besides={first, second, third, fourth})
+    clock.leader(other_than={first, second, third, fourth})
     world.eventually(lambda: len(clock.read()) >= _ENOUGH, "enough ticks")
     messages = clock.until_after(datetime.now(UTC) + 2 * _EVERY)
-    world.stop(besides)
+    world.stop(extra)
 
     told = [json.loads(message.body) for message in messages]
     assert {each["job"] for each in told} == {CLOCK_JOB}
@@ -61,18 +61,18 @@ def test_of_two_tasks_with_a_foreign_clock_one_beats(world: World) -> None:
     """Celery's beat, unmodified, under `cronce pin`: one beats, one stands by and takes over from a killed one."""
     beats = world.pinned(BEATS)
     leader = beats.leader()
-    besides = beats.start_one_more()
-    world.eventually(lambda: "standby" in beats.events(besides), "a standby")
+    extra = beats.start_one_more()
+    world.eventually(lambda: "standby" in beats.events(extra), "a standby")
     assert world.is_healthy(leader)
-    assert world.is_healthy(besides)
+    assert world.is_healthy(extra)
     _beats_once_a_second(beats, timedelta(seconds=8))
-    assert not [line for line in beats.log(besides) if "beat: Starting" in line]
+    assert not [line for line in beats.log(extra) if "beat: Starting" in line]
 
     world.kill(leader)
-    successor = beats.leader(besides={leader})
+    successor = beats.leader(other_than={leader})
     _beats_once_a_second(beats, timedelta(seconds=5))
     assert [line for line in beats.log(successor) if "beat: Starting" in line]
-    world.stop(besides)
+    world.stop(extra)
 
 
 def _beats_once_a_second(beats: Pinned, span: timedelta) -> None:

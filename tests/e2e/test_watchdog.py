@@ -1,6 +1,6 @@
 """What did not happen: ticks that nobody delivers, in real minutes, found by the deployed watchdog.
 
-The harness plays EventBridge, which invokes it each minute; here a minute is over when a scenario says so.
+The harness plays EventBridge, which invokes it each minute; here a scenario decides when a minute has passed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_a_schedule_that_was_disabled_for_a_while_missed_nothing(world: World) -
     assert (meanwhile, found.get("failed")) == ([], None)
 
 
-def test_a_pinned_service_with_another_count_than_one_is_told_of_once(world: World) -> None:
+def test_a_pinned_service_with_another_count_than_one_is_reported_once(world: World) -> None:
     """Somebody sets it to two: the watchdog counts it each minute, and puts one event on the bus."""
     clock = world.pinned(CLOCK)
     assert "pinned_count_wrong" not in world.watch()

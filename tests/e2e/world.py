@@ -67,7 +67,7 @@ class World:
         self.ecs, self.sqs, self._s3, self._logs = (aws.client(name) for name in ("ecs", "sqs", "s3", "logs"))
 
     def __enter__(self) -> Self:
-        """Begin to tell of stopped tasks and to fire one-time schedules; the watchdog has looked once."""
+        """Start sending task events and firing one-time schedules; the watchdog has run once."""
         self._events.__enter__()
         self.schedules.__enter__()
         self.watch()
@@ -78,7 +78,7 @@ class World:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop telling and firing."""
+        """Stop sending and firing."""
         self.schedules.__exit__(kind, error, traceback)
         self._events.__exit__(kind, error, traceback)
         for opened in (self.ledger, self._rules, self.ecs, self.sqs, self._s3, self._logs):
@@ -90,13 +90,13 @@ class World:
         return tick
 
     def deliver(self, job: str, tick: datetime, *, as_job: str | None = None) -> str:
-        """Deliver one tick; the ARN of the task that it starts. With `as_job` the task is told another job's name."""
+        """Deliver one tick; return the ARN of its task. With `as_job` the task gets another job's name."""
         told = {"CRONCE_JOB": as_job} if as_job else None
         (task,) = self.schedules.deliver(self.schedule_of[job], tick, environment=told).tasks
         return task
 
     def fail_to_deliver(self, job: str, tick: datetime, *, reason: str) -> None:
-        """Deliver one tick, which ECS answers with 200 and a failure, as often as it is tried."""
+        """Deliver one tick that ECS answers with 200 and a failure at every try."""
         failures = [{"reason": reason, "arn": self.outputs["ClusterName"]}]
         assert self.schedules.deliver(self.schedule_of[job], tick, failures=failures).tasks == ()
 
@@ -110,23 +110,23 @@ class World:
         self.schedules.turn(self.schedule_of[job], state)
 
     def two_minutes_after_deployment(self) -> None:
-        """Return once a tick of each minute is one that the watchdog has lost its patience with."""
+        """Return when the watchdog's patience with one tick of each minute has run out."""
         until(lambda: datetime.now(UTC) > self.paused_at + _TWO_MINUTES, "two minutes", timeout=PATIENCE, every=1)
 
     def watch(self) -> dict[str, int]:
-        """A minute is over; what the watchdog found."""
+        """Let a minute pass; return what the watchdog found."""
         (found,) = self._rules.pass_a_minute(self.outputs["WatchdogName"])
         assert isinstance(found, dict), found
         return found
 
     def run(self, job: str, tick: datetime) -> RunRecord | None:
-        """The run of the tick as the ledger has it."""
+        """The tick's run, as recorded in the ledger."""
         self._events.check()
         self.schedules.check()
         return self.ledger.run(job, period_of(tick))
 
     def eventually(self, look: Callable[[], bool], what: str) -> None:
-        """Return once it is so; raise what went wrong meanwhile in the parts of AWS that are played."""
+        """Return when the condition holds; raise errors of the simulated parts of AWS."""
 
         def checked() -> bool:
             self._events.check()
@@ -136,7 +136,7 @@ class World:
         until(checked, what, timeout=PATIENCE, every=0.2)
 
     def settled(self, job: str, tick: datetime) -> RunRecord:
-        """The run once it is not running any more; a relaunch may go on with it."""
+        """Wait until the run is not RUNNING, and return it; a relaunch may continue it."""
 
         def look() -> RunRecord | None:
             run = self.run(job, tick)
@@ -147,7 +147,7 @@ class World:
         return run
 
     def done(self, job: str, tick: datetime) -> RunRecord:
-        """The run once it has succeeded."""
+        """Wait until the run has succeeded, and return it."""
 
         def look() -> RunRecord | None:
             run = self.run(job, tick)
@@ -158,7 +158,7 @@ class World:
         return run
 
     def attempt(self, job: str, tick: datetime, number: int) -> PastAttempt:
-        """How that attempt at the run ended, once it has; the next one may be at work."""
+        """Wait until that attempt of the run has ended, and return it; the next attempt may be running."""
 
         def look() -> PastAttempt | None:
             run = self.run(job, tick)
@@ -171,7 +171,7 @@ class World:
         return ended
 
     def working(self, job: str, tick: datetime, *, sent: int) -> None:
-        """Return once the tick's run has a checkpoint at so many mails or more."""
+        """Return when the tick's run has a checkpoint of at least that number of mails."""
 
         def look() -> bool:
             run = self.run(job, tick)
@@ -180,7 +180,7 @@ class World:
         until(look, f"{sent} mails of {job} {period_of(tick)}", timeout=PATIENCE)
 
     def stopped(self, tasks: Sequence[str]) -> list[dict[str, Any]]:
-        """The tasks once all have stopped, and whoever subscribed was told."""
+        """Wait until all tasks have stopped and all subscribers have the event; return the tasks."""
 
         def look() -> bool:
             self._events.check()
@@ -191,7 +191,7 @@ class World:
         return described
 
     def answers(self, task: str) -> list[object]:
-        """What the recorder said when it was told that the task had stopped."""
+        """The recorder's answer to the event that the task stopped."""
         return self._events.answers[task]
 
     def stop(self, task: str) -> None:
@@ -203,12 +203,12 @@ class World:
         self.engine.docker("kill", self.container(task))
 
     def container(self, task: str) -> str:
-        """The id of the task's container, which runs."""
+        """The ID of the task's running container."""
         (container,) = self.engine.docker("ps", "--quiet", f"--filter=label=com.amazonaws.ecs.task-arn={task}").split()
         return container
 
     def denials(self) -> list[str]:
-        """What IAM denied, besides what scenarios asked for in order to see it denied."""
+        """What IAM denied, except the calls with which scenarios test a denial."""
         return [line for line in self.aws.denials() if f"/{SCENARIO} " not in line and "['another']" not in line]
 
     def is_healthy(self, task: str) -> bool:
@@ -230,7 +230,7 @@ class World:
         return [event["detail"] for event in self._told if event["detail-type"] == kind]
 
     def dead_letters(self) -> int:
-        """How many messages are in the dead-letter queue, those at work included."""
+        """The number of messages in the dead-letter queue, including those in flight."""
         counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         answer = self.sqs.get_queue_attributes(QueueUrl=self.outputs["DeadLettersUrl"], AttributeNames=[*counts])
         return sum(int(answer["Attributes"][count]) for count in counts)
@@ -261,7 +261,7 @@ class World:
         return len(self._versions(job, tick))
 
     def type_as_on_call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What `cronce` answers to a person on call, who has that role and nothing else."""
+        """The output of `cronce` for a person on call, who has only that role."""
         role = self.aws.assume_role(self.outputs["OnCallRole"])
         env = {name.upper(): value for name, value in role.items()}
         where = {"CRONCE_LEDGER": self.outputs["LedgerUrl"], "CRONCE_SCHEDULE_GROUP": self.outputs["ScheduleGroupName"]}

@@ -1,4 +1,4 @@
-"""The real DynamoDB Local that other tests ask for starts, answers, and never stays behind."""
+"""The real DynamoDB Local that other tests use starts, answers, and never remains."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_answers_a_real_client(dynamodb_local: str) -> None:
 @pytest.mark.slow
 @pytest.mark.lane("dynamodb-local")
 def test_it_is_gone_after_its_block() -> None:
-    """Nothing answers on its port any more."""
+    """Nothing answers on its port."""
     with DynamoDbLocal() as server:
         port = int(server.endpoint.rpartition(":")[2])
         assert _answers(port)
@@ -77,7 +77,7 @@ def test_it_does_not_outlive_a_starter_that_was_killed(end: signal.Signals) -> N
 def test_it_runs_on_the_java_from_pypi_where_the_machine_has_an_old_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A Java 8 in PATH is passed over."""
+    """A Java 8 in PATH is not used."""
     _script(tmp_path / "java", "#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with DynamoDbLocal() as server:
@@ -86,7 +86,7 @@ def test_it_runs_on_the_java_from_pypi_where_the_machine_has_an_old_one(
 
 
 def test_two_that_fetch_at_once_fetch_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The second one waits for the first one's folder, and both see it complete."""
+    """The second one waits for the first one, and both get a complete folder."""
     _fake_npm(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(server_module, "CACHE", tmp_path / "cache")

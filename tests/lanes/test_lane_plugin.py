@@ -79,7 +79,7 @@ def test_a_missing_lane_is_skipped_on_a_developers_machine(session: list[str]) -
 
 @pytest.mark.parametrize("environment", [{"CI": "true"}, {"CRONCE_REQUIRE_LANES": "1"}], ids=str)
 def test_a_missing_lane_fails_where_lanes_are_required(session: list[str], environment: dict[str, str]) -> None:
-    """Nothing that was not run can look green there."""
+    """A lane that did not run cannot look green there."""
     done = _run(session, **environment)
     assert done.returncode == 1
     assert "lane bad-engine cannot run: the engine is missing" in done.stdout
@@ -87,6 +87,6 @@ def test_a_missing_lane_fails_where_lanes_are_required(session: list[str], envir
 
 
 def test_an_unknown_lane_is_an_error(session: list[str], tmp_path: Path) -> None:
-    """A typo in a marker does not take a test out of its lane."""
+    """A typo in a marker does not remove a test from its lane."""
     (tmp_path / "test_typo.py").write_text(TESTS.replace("bad-engine", "bad-engin"))
     assert "unknown lane {'bad-engin'}" in _run(session).stdout

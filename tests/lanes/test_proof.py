@@ -26,7 +26,7 @@ def test_breaks():
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_the_last_line_adds_up_what_was_covered(tmp_path: Path, workers: tuple[str, ...]) -> None:
-    """Also where several processes covered it; what failed is counted, and what was said stands above."""
+    """Also with several processes; failures are counted, and texts are printed above."""
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     session = [sys.executable, "-m", "pytest", "-p", "tests.support.proof", *workers, "--rootdir", str(tmp_path)]

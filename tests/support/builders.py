@@ -1,4 +1,4 @@
-"""Records and requests for tests: everything has a default, a test names what it is about."""
+"""Records and requests for tests: everything has a default, a test gives the values that matter to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TICK = timedelta(milliseconds=1)
 """The smallest step of a stored time: just before and just after a boundary."""
 
 LEASE_IS_OVER_AT = T0 + LEASE + MAX_CLOCK_SKEW
-"""The last moment at which the default run's silent owner still counts as alive."""
+"""The last moment at which the silent owner of the default run still counts as alive."""
 
 
 def run(**changes: object) -> RunRecord:
@@ -55,7 +55,7 @@ def slot(holder: RunRecord | None = None, **changes: object) -> SlotRecord:
 
 
 def request(*, policy: Policy | None = None, **changes: object) -> ClaimRequest:
-    """The wish of an owner called `me` for the default run; other changes than the request's are the policy's."""
+    """The request of an owner called `me` for the default run; changes that are no field of it go to the policy."""
     names = {*field_names(ClaimRequest), "job", "period", "scheduled_at"}
     of_policy: dict[str, Any] = {name: value for name, value in changes.items() if name not in names}
     given: dict[str, Any] = {name: value for name, value in changes.items() if name in names}

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ManualClock:
-    """A `cronce.client.time_source.Clock` that stands still until it is moved; waiting moves it at once.
+    """A `cronce.client.time_source.Clock` that moves only by calls; waiting moves it at once.
 
     Attributes:
         waits: Every wait so far, in seconds.
     """
 
     def __init__(self, at: datetime | None = None) -> None:
-        """Start at `at`, or in this very second: a store that tells its own time then agrees."""
+        """Start at `at`, or at the current second, so that a store with its own time agrees."""
         self._now = at or datetime.now(UTC).replace(microsecond=0)
         self._monotonic = 1000.0
         self._meanwhile: deque[Callable[[], object]] = deque()
@@ -35,7 +35,7 @@ class ManualClock:
         return self._monotonic
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Move on by `seconds`, and do the next thing that was planned for a wait."""
+        """Advance by `seconds`, and perform the next action that was planned for a wait."""
         self.waits.append(seconds)
         self.advance(timedelta(seconds=seconds))
         if self._meanwhile:
@@ -43,7 +43,7 @@ class ManualClock:
         return stop.is_set()
 
     def advance(self, by: timedelta) -> None:
-        """Let time pass."""
+        """Advance both clocks."""
         self._now += by
         self._monotonic += by.total_seconds()
 
@@ -52,5 +52,5 @@ class ManualClock:
         self._now += by
 
     def meanwhile(self, *actions: Callable[[], object]) -> None:
-        """Do each of the actions during one of the next waits."""
+        """Plan the actions, one for each of the next waits."""
         self._meanwhile.extend(actions)

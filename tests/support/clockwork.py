@@ -1,4 +1,4 @@
-"""A stage for clocks: any number of them on one ledger, in time that only the test moves."""
+"""Any number of clocks on one ledger, in time that only the test moves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEASE = timedelta(seconds=60)
 
 
 def job(name: str = "beat", **changes: Any) -> ClockJob:  # noqa: ANN401  # fields of several types
-    """A job of every minute; a test names what it is about."""
+    """A job with a tick every minute; a test gives the settings that matter to it."""
     default: dict[str, Any] = {
         "name": name,
         "timetable": Every(MINUTE),
@@ -45,7 +45,7 @@ def at(offset: timedelta) -> str:
 
 
 class Process:
-    """One process of a clock; it works when the test lets it."""
+    """One process of a clock; the test decides when it works."""
 
     def __init__(self, stage: Stage, service: ClockService, leadership: Leadership, ledger: Ledger) -> None:
         self.service = service
@@ -57,7 +57,7 @@ class Process:
         self._stage = stage
 
     def turn(self) -> float:
-        """Look for the lead, or do what is due; seconds until it wants to be called again."""
+        """Try to lead, or dispatch what is due; return the seconds until the next call."""
         if self.ended:
             return 1.0
         if not self.leads:
@@ -81,7 +81,7 @@ class Process:
 
 
 class Stage:
-    """The ledger, the time and what the targets were given.
+    """The ledger, the time and what the targets received.
 
     Attributes:
         sent: Each delivery that reached its target: process, job, period, trigger.
@@ -108,7 +108,7 @@ class Stage:
 
         Args:
             jobs: What it dispatches.
-            store: What stands between it and the ledger.
+            store: The store through which it reaches the ledger; the stage's own by default.
             period: The leader's row; another one than the others' lets it lead beside them.
             beside: True to collect dispatches in `Process.later` instead of carrying them out at once.
             lease: The leader's.
@@ -142,7 +142,7 @@ class Stage:
         return process
 
     def play(self, duration: timedelta) -> None:
-        """Let all processes work for that long; each is called when it wants to be."""
+        """Let all processes work for that long; each is called when its pause has passed."""
         until = self.clock.now() + duration
         while True:
             pause = min(process.turn() for process in self.processes) if self.processes else 1.0
@@ -152,7 +152,7 @@ class Stage:
             self.clock.advance(timedelta(seconds=min(max(pause, 0.001), left)))
 
     def periods(self, name: str = "beat") -> list[str]:
-        """The ticks of a job that reached the target, in the order in which they did."""
+        """The ticks of a job that reached the target, in that order."""
         return [period for _, job, period, _ in self.sent if job == name]
 
     def rows(self, name: str = "beat") -> dict[str, str]:
@@ -164,7 +164,7 @@ class Stage:
         }
 
     def claim_lead(self) -> Claim | None:
-        """Somebody else takes the lead, if it is free."""
+        """Another owner takes the lead if it is free."""
         ledger = Ledger(self.store, owner="somebody else", clock=self.clock)
         return Leadership(ledger, CLOCK, lease=LEASE, clock=self.clock).try_once()
 

@@ -1,4 +1,4 @@
-"""EventBridge Scheduler, EventBridge and ECS as the functions see them: their answers' documented shapes, in memory."""
+"""EventBridge Scheduler, EventBridge and ECS in memory, with answers of the documented shape."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def schedule(job: str = "daily-digest", *, policy: Policy | None = None, image: 
 
 
 class StillClock(ManualClock):
-    """A clock that only a test moves; a thread that waits by it waits in real time, and so wakes when it is told to."""
+    """A clock that only a test moves; a thread that waits with it waits in real time, until it is stopped."""
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
         """Wait without moving the time."""
@@ -79,7 +79,7 @@ class StillClock(ManualClock):
 
 
 class FakeClient:
-    """The part of a boto client that keeps a record of its calls, and fails as a test wants.
+    """The part of a boto client that records its calls and fails as a test requests.
 
     Attributes:
         calls: Every call so far: operation and arguments.

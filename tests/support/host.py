@@ -1,4 +1,4 @@
-"""One host: real processes against one ledger, what they log, and what is left of them."""
+"""One host: real processes on one ledger, what they log, and which of them remain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PERIOD = "2026-11-29"
 SHORT_LEASE = Policy(lease=timedelta(seconds=2))
 
 PATIENCE = 60.0
-"""Seconds until a state that must come counts as missing; long, because the machine may be busy."""
+"""Seconds to wait for a state before the test fails; long, because the machine may be busy."""
 
 _MARK = "TEST_HOST"
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def until(look: Callable[[], T], what: str, *, timeout: float = PATIENCE, every: float = 0.01) -> T:
-    """What `look` returns as soon as it is true; fails if that does not come."""
+    """Wait until `look` returns something true, and return that; fail after the timeout."""
     deadline = time.monotonic() + timeout
     while True:
         if found := look():
@@ -50,7 +50,7 @@ def until(look: Callable[[], T], what: str, *, timeout: float = PATIENCE, every:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A started process. Its output goes to files, so that a test can look while it runs."""
+    """A started process. Its output goes to files, so that a test can read it while the process runs."""
 
     process: subprocess.Popen[bytes]
     stdout: Path
@@ -63,7 +63,7 @@ class Command:
 
     @property
     def ended(self) -> bool:
-        """True once it is over."""
+        """True when it has ended."""
         return self.process.poll() is not None
 
     @property
@@ -83,7 +83,7 @@ class Command:
         return [{key.removeprefix("cronce."): value for key, value in line.items()} for line in lines]
 
     def event(self, name: str) -> dict[str, Any]:
-        """Its only line about that event; fails with everything it said if there is not exactly one."""
+        """Its only line of that event; fails with its whole output if there is not exactly one."""
         found = [event for event in self.events if event["event"] == name]
         assert len(found) == 1, f"{len(found)} lines of {name!r} in: {self.err}"
         return found[0]
@@ -98,15 +98,15 @@ class Command:
 
 
 class Host:
-    """Starts processes in a folder, and ends with the `with` block whatever is left of them."""
+    """Starts processes in a folder; the end of the `with` block ends those that remain."""
 
     def __init__(self, folder: Path, url: str, *, watch_url: str | None = None) -> None:
         """Use a folder and a ledger.
 
         Args:
             folder: Where the processes run and their files are.
-            url: The ledger that the processes are told.
-            watch_url: The same ledger for the test, past whatever stands between it and them.
+            url: The ledger of the processes.
+            watch_url: The same ledger for the test, without the proxy that the processes use.
         """
         self.folder = folder
         self.url = url
@@ -121,7 +121,7 @@ class Host:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End what is left."""
+        """End the remaining processes."""
         while left := self.living():
             for pid in left:
                 with suppress(ProcessLookupError):
@@ -166,7 +166,7 @@ class Host:
         return self.guard("sh", "-c", script, options=options, period=period)
 
     def run(self, period: str = PERIOD) -> RunRecord | None:
-        """The run as it stands; None if there is none, or not even a ledger."""
+        """The stored run; None if there is no run or no ledger yet."""
         try:
             return self.ledger.run(JOB, period)
         except LedgerUnavailableError as error:
@@ -175,13 +175,13 @@ class Host:
             raise
 
     def ended_run(self, period: str = PERIOD) -> tuple[str, str | None]:
-        """Status and reason of a run that must be there."""
+        """Status and reason of a run that must exist."""
         run = self.run(period)
         assert run is not None
         return run.status.value, run.reason
 
     def claim_when_possible(self, *, meanwhile: str, period: str = PERIOD) -> Claim:
-        """The claim as soon as the ledger gives it; until then every answer is that reason, at least one."""
+        """Claim until it succeeds; every answer before that, at least one, must have that reason."""
         answers = [self.ledger.claim(JOB, period)]
 
         def claim() -> Claim | None:
@@ -196,7 +196,7 @@ class Host:
 
     @property
     def logged(self) -> list[str]:
-        """The lines that the work wrote so far, each appended in one piece."""
+        """The lines that the work wrote so far, each appended in one write."""
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def await_log(self, text: str) -> None:
@@ -204,11 +204,11 @@ class Host:
         until(lambda: any(text in line for line in self.logged), f"{text!r} in the log; it has {self.logged}")
 
     def living(self) -> list[int]:
-        """Every process that descends from one started here and is not over, wherever its parent is now."""
+        """Every living process that descends from one started here, whatever its parent is now."""
         mark = f"{_MARK}={self._mark}".encode()
         found = []
         for process in Path("/proc").glob("[0-9]*"):
-            # A process that is over but not reaped yet has an empty environment (man 5 proc).
+            # A process that has ended but is not reaped yet has an empty environment (man 5 proc).
             with suppress(OSError):
                 if mark in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))

@@ -1,6 +1,6 @@
-"""Runs, skips or fails the tests of a lane, and says at the end of the session which it was.
+"""Runs, skips or fails the tests of a lane, and reports at the end of the session which of these happened.
 
-A test is in a lane by `@pytest.mark.lane("dynamodb-local")` (also on a `pytest.param`), or by naming
+A test joins a lane by `@pytest.mark.lane("dynamodb-local")` (also on a `pytest.param`), or by using
 the lane's fixture. Where a lane cannot run, its tests are skipped with the reason; with `CI=true` or
 `CRONCE_REQUIRE_LANES=1` they fail.
 """
@@ -43,7 +43,7 @@ class LanePlugin:
             pytest.skip(message)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what ran; the reports of all workers pass here."""
+        """Count what ran; the reports of all workers arrive here."""
         for key, value in report.user_properties:
             if key == "lane" and report.when == "call" and isinstance(value, str):
                 self._ran[value] += 1
@@ -52,7 +52,7 @@ class LanePlugin:
                 self._missing[name] = reason
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say which lanes ran."""
+        """Report which lanes ran."""
         for name in self._lanes:
             if name in self._missing:
                 terminalreporter.write_line(f"lane {name}: did NOT run: {self._missing[name]}", red=True, bold=True)

@@ -1,4 +1,4 @@
-"""Lanes: what some tests need of the machine besides Python."""
+"""Lanes: what some tests need on the machine in addition to Python."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ IN_PID_NAMESPACE = ("unshare", "-pf", "--mount-proc")
 
 
 class LaneUnavailableError(Exception):
-    """The machine has not what a lane needs; the message says what is missing."""
+    """The machine lacks what a lane needs; the message says what."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """Something of the machine that some tests need.
+    """Something on the machine that some tests need.
 
     Attributes:
-        name: What the marker and the summary call it. A fixture of this name (with underscores) puts
-            a test into the lane by being asked for.
-        prepare: Makes it ready for this process; raises `LaneUnavailableError` if that cannot be.
+        name: Its name in the marker and in the summary. A test that uses the fixture of this name (with
+            underscores) is in the lane.
+        prepare: Makes it ready for this process; raises `LaneUnavailableError` if that is impossible.
     """
 
     name: str
@@ -35,16 +35,16 @@ class Lane:
 
     @property
     def fixture(self) -> str:
-        """The name of the fixture that stands for the lane."""
+        """The name of the lane's fixture."""
         return self.name.replace("-", "_")
 
     def missing(self) -> str | None:
-        """Why the lane cannot run here, or nothing; found out once a process."""
+        """Why the lane cannot run here, or None; checked once per process."""
         return _missing(self)
 
 
 def lanes_are_required() -> bool:
-    """True where a lane that cannot run is a failure: otherwise a missing server looks like success."""
+    """True where a lane that cannot run is a failure, because a missing server would look like success."""
     return any(os.environ.get(name, "").lower() in {"1", "true"} for name in ("CI", "CRONCE_REQUIRE_LANES"))
 
 

@@ -1,4 +1,4 @@
-"""A store between the ledger and the real one that loses answers, and lets a test step in."""
+"""A store between the ledger and the real store that loses answers, and lets a test act in between."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class LossyStore:
-    """Hands everything on; the answers of some swaps never come back, although they were carried out.
+    """Passes every call on; some swaps are carried out, but their answers are lost.
 
     Attributes:
-        losing: How many of the next swaps' answers are lost.
+        losing: The number of the next swaps whose answers are lost.
         after_next_swap: What happens before the next swap's answer arrives.
     """
 
@@ -44,7 +44,7 @@ class LossyStore:
         return self._store.answered_at
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
-        """Carried out; the answer may be lost."""
+        """Carry out the swap; its answer may be lost."""
         answer = self._store.swap(record, expected)
         if action := self.after_next_swap:
             self.after_next_swap = None

@@ -1,7 +1,6 @@
-"""A task that is a Python program: `run_once`, and what its work does is its argument.
+"""A task that is a Python program with `run_once`; its arguments define what the work does.
 
-Writes a JSON line to `$LOG` when the work begins, with what the claim says, and one with what `run_once`
-returned.
+Writes a JSON line to `$LOG` when the work begins, with the claim's fields, and one with what `run_once` returned.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from cronce import Claim, run_once
 
 
 def work(claim: Claim) -> object:
-    """Do what the command line says."""
+    """Do what the command line defines."""
     log({"period": claim.period, "attempt": claim.attempt, "fence": claim.fence, "resume_from": claim.resume_from})
     match sys.argv[1:]:
         case ["return", value]:
@@ -42,7 +41,7 @@ def work(claim: Claim) -> object:
 
 
 def log(line: object) -> None:
-    """Append a line, in one piece."""
+    """Append a line in one write."""
     with Path(os.environ["LOG"]).open("a") as file:
         file.write(json.dumps(line) + "\n")
 

@@ -1,6 +1,6 @@
-"""The pytest plugin of `make prove`: what its tests covered, in one line at the very end.
+"""The pytest plugin of `make prove`: prints what its tests covered, in one line at the end.
 
-A test says what it covered with `record_property`: numbers of one name are added up, a text is printed as it is.
+A test reports what it covered with `record_property`: numbers of one name are added up, texts are printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIGURES = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count where all reports come together."""
+    """Register in the process that gets all reports."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Proof(config), "proof")
 
@@ -47,7 +47,7 @@ class Proof:
         self._failed = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the figures of a test."""
+        """Add the figures of a test."""
         self._failed += report.failed
         if report.when != "call":
             return

@@ -1,4 +1,4 @@
-"""A TCP proxy that can misbehave, to stand between a client and a real server."""
+"""A TCP proxy between a client and a real server that can inject faults."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Mode(StrEnum):
     PASS = auto()
     """Passes everything on."""
     DELAY = auto()
-    """Passes everything on, later."""
+    """Passes everything on with a delay."""
     BLACKHOLE = auto()
-    """Accepts, and says nothing. What was sent is kept, and arrives late once the mode changes."""
+    """Accepts and does not answer. What was sent is kept, and arrives when the mode changes."""
     RESET = auto()
     """Resets every connection."""
 
 
 class Proxy:
-    """Listens on a free loopback port for as long as the `with` block lasts.
+    """Listens on a free loopback port as long as the `with` block lasts.
 
     Attributes:
-        delay: Seconds by which `DELAY` holds back each piece, in both directions.
-        connections: How many were made so far.
+        delay: Seconds by which `DELAY` delays each chunk, in both directions.
+        connections: The number of connections so far.
     """
 
     def __init__(self, endpoint: str, *, delay: float = 0.0) -> None:
@@ -49,12 +49,12 @@ class Proxy:
 
     @property
     def endpoint(self) -> str:
-        """The URL to hand to a client instead of the server's."""
+        """The URL for a client, instead of the server's."""
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property
     def mode(self) -> Mode:
-        """What is done at the moment."""
+        """The current mode."""
         return self._mode
 
     @mode.setter
@@ -66,14 +66,14 @@ class Proxy:
             self._reset_all()
 
     def __enter__(self) -> Self:
-        """Begin to accept."""
+        """Start accepting."""
         self._threads[0].start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close every connection, and wait until nothing runs any more."""
+        """Close every connection, and wait until all threads have ended."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -107,7 +107,7 @@ class Proxy:
             self._open -= {client, server}
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        """Pass on what `source` sends, as the mode says, until either side is gone."""
+        """Pass on what `source` sends, as the mode defines, until one side is closed."""
         with suppress(OSError):
             while data := source.recv(65536):
                 with self._changed:
@@ -122,6 +122,6 @@ class Proxy:
     def _reset_all(self) -> None:
         for side in list(self._open):
             with suppress(OSError):
-                # Lingering for 0 s makes the close a reset instead of a farewell (man 7 socket).
+                # Lingering for 0 s makes the close a reset (man 7 socket).
                 side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 side.shutdown(socket.SHUT_RDWR)

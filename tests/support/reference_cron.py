@@ -1,8 +1,8 @@
 """EventBridge Scheduler's rules, minute by minute: slow, plain, and sharing no code with `cronce.schedule`.
 
-It walks real time, looks at the clock on the wall each minute, and asks whether the expression
-matches what the clock shows. Nothing is computed ahead, no offset is compared, `fold` is not read:
-a time that comes twice is known because it was seen before.
+It steps through real time, reads the local time of each minute, and checks whether the expression matches it.
+Nothing is computed ahead, no offset is compared, `fold` is not read: a repeated local time is known because it was
+seen before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minute:
-    """A minute of real time and what the clock on the wall shows in it."""
+    """A minute of real time and the local time in it."""
 
     instant: datetime
     wall: datetime

@@ -1,4 +1,4 @@
-"""Plays a protocol operation against rows in memory, and lets a test step in between its steps."""
+"""Performs a protocol operation on rows in memory; a test can act between its steps."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 class World:
-    """A store in memory, a clock that stands still, and a test's plans for certain moments.
+    """A store in memory, a clock that only moves when the operation sleeps, and a test's plans for certain steps.
 
     Attributes:
-        now: What the clock says.
+        now: The time.
         skew: How far the clock is from the store's.
-        stopping: True once the process is asked to stop.
+        stopping: True after the process was asked to stop.
         asked: Every operation so far.
     """
 
@@ -40,27 +40,27 @@ class World:
             self.put(row)
 
     def put(self, row: Record) -> None:
-        """Let the row stand, whatever stood before."""
+        """Write the row, whatever is stored."""
         self._store.swap(row, self._store.get(row.job, row.key))
 
     def run(self, period: str = PERIOD) -> RunRecord:
-        """The run that stands."""
+        """The stored run."""
         standing = self._store.get(JOB, f"run#{period}")
         assert isinstance(standing, RunRecord)
         return standing
 
     def slot(self) -> SlotRecord:
-        """The slot that stands."""
+        """The stored slot."""
         standing = self._store.get(JOB, "slot")
         assert isinstance(standing, SlotRecord)
         return standing
 
     def delete(self, row: Record) -> None:
-        """Take the row away, as only a person in the console can."""
+        """Delete the row, as only a person in the console can."""
         del self._store._items[row.job, row.key]
 
     def count(self, kind: type[Operation]) -> int:
-        """How many operations of that kind there were."""
+        """The number of operations of that kind."""
         return sum(isinstance(operation, kind) for operation in self.asked)
 
     def before(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
@@ -68,7 +68,7 @@ class World:
         self._plans.append(_Plan(kind, nth, action))
 
     def lose_answer(self, nth: int) -> None:
-        """Lose the answer of the nth swap: it is written, sent again, and found to stand already."""
+        """Lose the answer of the nth swap: it is written, sent again, and found to be written already."""
 
         def land() -> None:
             operation = self.asked[-1]
@@ -78,7 +78,7 @@ class World:
         self.before(Swap, nth, land)
 
     def cut_off(self, kind: type[Operation], nth: int) -> None:
-        """Let the nth operation of that kind fail for good."""
+        """Let the nth operation of that kind fail permanently."""
 
         def fail() -> None:
             raise LedgerUnavailableError("memory", "cut off", transient=False)
@@ -125,7 +125,7 @@ class World:
 
 
 class _Plan:
-    """What is to happen just before the nth operation of a kind."""
+    """What happens just before the nth operation of a kind."""
 
     def __init__(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
         self._kind = kind

@@ -1,4 +1,4 @@
-"""An HTTP server on this machine that answers as a test says, and remembers what it was asked."""
+"""An HTTP server on this machine that answers as a test defines, and records its requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reply:
 
     Attributes:
         body: As JSON unless it is bytes.
-        hangs_up: True to close the connection after this answer without saying so.
+        hangs_up: True to close the connection after this answer without announcing it.
     """
 
     body: object = field(default_factory=dict)

@@ -1,10 +1,9 @@
-"""Starts servers that never outlive whoever started them, not even one that was killed."""
+"""Starts servers that end with their starter, also if that is killed."""
 
 from __future__ import annotations
 
 TIED_TO_STARTER = ("/bin/sh", "-c", 'exec 3<&0; (read -r _ <&3; kill $$ 2>/dev/null) & exec "$@" 3<&- </dev/null', "sh")
-"""Put before a command, whose stdin is then a pipe that only the starter holds the other end of.
+"""A prefix for a command, whose stdin must be a pipe to the starter.
 
-A shell waits for the end of that pipe, then ends the command. `exec` makes the command the process
-that was started.
+A shell waits for the end of that pipe, then ends the command. `exec` makes the command the process that was started.
 """

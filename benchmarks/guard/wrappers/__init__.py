@@ -1,5 +1,5 @@
 """Guards of a command, as people write them: `python by_boto3.py KEY COMMAND...`.
 
 Each takes the key in DynamoDB, runs the command, and records its end; or exits 0 at once because
-somebody else has the key. They know nothing of each other or of the benchmark.
+another process has the key. They do not depend on each other or on the benchmark.
 """

@@ -13,7 +13,7 @@ TABLE = "plain"
 
 
 def main(key: str, command: list[str]) -> int:
-    """Run the command if the key is not taken."""
+    """Run the command if the key is free."""
     client = boto3.client("dynamodb")
     token = uuid4().hex
     item = {"id": key, "token": token, "status": "RUNNING", "started_at": datetime.now(UTC).isoformat()}

@@ -17,10 +17,10 @@ TABLE = "plain"
 
 
 class TaskContext:
-    """What Powertools asks for the time after which a run in progress may be taken over."""
+    """Powertools reads from it when a run in progress may be taken over."""
 
     def get_remaining_time_in_millis(self) -> int:
-        """A minute, as our lease."""
+        """A minute, like our lease."""
         return 60_000
 
 
@@ -33,7 +33,7 @@ def config() -> IdempotencyConfig:
 
 
 def main(key: str, command: list[str]) -> int:
-    """Run the command if the key is not taken."""
+    """Run the command if the key is free."""
 
     def run(*, key: str) -> int:  # noqa: ARG001  # read by the decorator
         return subprocess.run(command, check=False).returncode

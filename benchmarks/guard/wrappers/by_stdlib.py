@@ -45,7 +45,7 @@ class SignedConnection:
         )
         try:
             return self._exchange(body, sent)
-        except ConnectionError:  # closed while it was idle
+        except ConnectionError:  # the server closed it while it was idle
             self._connection.close()
             return self._exchange(body, sent)
 
@@ -56,7 +56,7 @@ class SignedConnection:
 
 
 def take(connection: SignedConnection, key: str) -> str | None:
-    """A token if the key was not taken."""
+    """A token if the key was free."""
     token = os.urandom(16).hex()
     item = {"id": key, "token": token, "status": "RUNNING", "started_at": str(time.time())}
     request = {
@@ -86,7 +86,7 @@ def finish(connection: SignedConnection, key: str, token: str) -> None:
 
 
 def main(key: str, command: list[str]) -> int:
-    """Run the command if the key is not taken."""
+    """Run the command if the key is free."""
     connection = SignedConnection()
     token = take(connection, key)
     if token is None:

@@ -1,4 +1,4 @@
-"""A command that nothing guards: what the interpreter itself costs. Without a command it exits at once."""
+"""A command without a guard: what the interpreter itself costs. Without a command it exits at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Loaded by Python itself where this folder is in its path: cronce's wall clock is then the machine's own.
+"""Python loads this file when the folder is in its path. cronce then uses the wall clock of the simulated machine.
 
-Shifted by as many seconds as the file says at that moment. `libfaketime` would do the same from outside, but it
-leaves a semaphore behind for every process that is killed. The monotonic clock is nobody's to set.
+The clock differs from the true time by the seconds in a file. `libfaketime` would do the same from outside, but it
+leaves a semaphore behind for every killed process. The monotonic clock cannot be set.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Parts of AWS that can only be played inside of the emulated AWS: its container runs this file, which starts it.
+"""Parts of AWS that can only be simulated inside the emulator: its container runs this file, which starts it.
 
-- IAM's view of a request, where the emulator has another one than AWS: the resource of RunTask, DescribeServices and
+- IAM's view of a request, where the emulator's differs from AWS: the resource of RunTask, DescribeServices and
   of EventBridge Scheduler's calls, the keys `ecs:cluster`, `events:source` and `dynamodb:LeadingKeys`,
   `iam:PassRole`, `ecs:TagResource`. What is denied is a line in its log.
-- STS letting a *service* assume a role: as the trust policy says, with the source that the service names.
-- ECS handing out the credentials of a task's own role, at a relative URI; the emulator's belong to nobody. And Fargate
-  telling its tasks their Region.
+- STS: a *service* may assume a role if the trust policy allows it, with the source that the service names.
+- ECS: credentials of the task's role at a relative URI; the emulator's belong to no role. Fargate: the task's Region.
 - TLS: the lane has no certificates, so every request counts as one that came over it.
-- No clock: the emulator's own would deliver ticks, and delete one-time schedules, whenever it likes.
+- No clock: the emulator's own would deliver ticks and delete one-time schedules at any time.
 
-The emulator's version is pinned in `requirements.txt`; the insides that are used here are those of that version.
+The emulator's version is pinned in `requirements.txt`; this file uses internals of that version.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ministack.services import (  # type: ignore[import-not-found]
 )
 
 Check = tuple[str, str, dict[str, object]]
-"""What a request needs besides its own action: action, resource, condition keys."""
+"""What a request needs in addition to its own action: action, resource, condition keys."""
 
 _ALSO = "cronce:also"
 """Under this name the checks travel with the condition keys of their request."""
@@ -233,14 +232,14 @@ def _keys(action: str, request: dict[str, Any]) -> dict[str, object]:
     if action in ("ecs:RunTask", "ecs:StopTask", "ecs:DescribeTasks", "ecs:DescribeServices"):
         return {"ecs:cluster": _cluster(request)}
     if action == "events:PutEvents":
-        # AWS looks at each entry by itself; here entries of several sources match none.
+        # AWS evaluates each entry separately; here entries of several sources match none.
         sources = {entry.get("Source") for entry in request.get("Entries") or ()}
         return {"events:source": ", ".join(sorted(map(str, sources)))}
     return {}
 
 
 def _also(action: str, request: dict[str, Any]) -> list[Check]:
-    """What AWS checks for the request besides its action (Service Authorization Reference, dependent actions)."""
+    """What AWS checks for the request beyond its action (Service Authorization Reference, dependent actions)."""
     match action:
         case "ecs:RunTask":
             definition, own = _task_definition(request), request.get("overrides") or {}

@@ -1,4 +1,4 @@
-"""EventBridge telling the functions of its rules: of an event that a rule's pattern matches, and of a minute's end."""
+"""EventBridge invoking the functions of its rules: for an event that a pattern matches, and each minute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Rules:
-    """The rules of the default bus. Functions are invoked one after the other, and their answer awaited."""
+    """The rules of the default bus. Functions are invoked one after the other, synchronously."""
 
     def __init__(self, aws: Emulator) -> None:
         self._events, self._lambda = aws.client("events"), aws.client("lambda")
@@ -27,7 +27,7 @@ class Rules:
         self._lambda.close()
 
     def tell(self, source: str, kind: str, detail: Mapping[str, Any], *, about: str) -> list[object]:
-        """Put the event on the bus; what the functions of the rules answered that it matches."""
+        """Put the event on the bus; return the answers of the functions whose rules match it."""
         text = json.dumps(_event(source, kind, detail, about), default=datetime.isoformat)
         matching = [
             rule["Name"]
@@ -38,7 +38,7 @@ class Rules:
         return [self._invoke(target, text) for rule in matching for target in self._targets(rule)]
 
     def pass_a_minute(self, function: str) -> list[object]:
-        """A minute is over; what the function answered for each rule that has it invoked each minute."""
+        """Let a minute pass; return the function's answer for each rule with a rate of one minute."""
         due = [rule for rule in self._all() if rule.get("ScheduleExpression") == "rate(1 minute)"]
         return [
             self._invoke(target, json.dumps(_event("aws.events", "Scheduled Event", {}, rule["Arn"])))
@@ -52,7 +52,7 @@ class Rules:
         return [rule for rule in rules if rule["State"] == "ENABLED"]
 
     def _targets(self, rule: str) -> list[str]:
-        """The ARNs of the rule's functions; what goes to a queue is the emulator's own business."""
+        """The ARNs of the rule's functions; the emulator itself serves targets that are queues."""
         targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]
         return [target["Arn"] for target in targets if ":function:" in target["Arn"]]
 

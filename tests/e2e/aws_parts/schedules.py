@@ -1,4 +1,4 @@
-"""EventBridge Scheduler: it calls the target of a schedule, with the schedule's role, once the scenario says so."""
+"""EventBridge Scheduler: it calls the target of a schedule with the schedule's role when a scenario requests it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Delivery:
     Attributes:
         schedule: Name of the schedule.
         expression: When it is due.
-        environment: What the job's container was told.
+        environment: The environment of the job's container.
         tasks: The ARNs of the tasks that it started; none if it could not.
     """
 
@@ -63,7 +63,7 @@ class Schedules:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop firing; what went wrong meanwhile is raised."""
+        """Stop firing; raise errors of the thread."""
         self._ended.set()
         self._thread.join()
         self._scheduler.close()
@@ -71,7 +71,7 @@ class Schedules:
             self.check()
 
     def check(self) -> None:
-        """Raise what went wrong, so that nobody waits for it in vain."""
+        """Raise an error of the thread, so that nobody waits in vain."""
         for error in self._errors:
             raise error
 
@@ -83,13 +83,13 @@ class Schedules:
         failures: list[dict[str, str]] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Delivery:
-        """Deliver one tick of the schedule. What cannot be started goes to the dead-letter queue.
+        """Deliver one tick of the schedule. If the task cannot be started, the event goes to the dead-letter queue.
 
         Args:
             schedule: Name of the schedule.
             tick: The nominal time.
-            failures: What RunTask shall answer instead of starting a task, such as `[{"reason": "AGENT"}]`.
-            environment: What the container is told otherwise than the schedule says.
+            failures: What RunTask answers instead of starting a task, such as `[{"reason": "AGENT"}]`.
+            environment: Variables that replace those of the schedule.
         """
         standing = self._get(schedule)
         if environment:
@@ -109,7 +109,7 @@ class Schedules:
         return [schedule["Name"] for schedule in self._all() if schedule["Name"].startswith(prefix)]
 
     def turn(self, schedule: str, state: str) -> None:
-        """A person enables or disables the schedule in the console: the whole of it is written again."""
+        """A person enables or disables the schedule in the console: the whole schedule is written again."""
         standing = self._get(schedule)
         kept = ("Name", "GroupName", "ScheduleExpression", "ScheduleExpressionTimezone", "FlexibleTimeWindow", "Target")
         self._scheduler.update_schedule(State=state, **{name: standing[name] for name in kept})
@@ -211,7 +211,7 @@ class Schedules:
 
 
 def _as_run_task(parameters: Mapping[str, Any]) -> dict[str, object]:
-    """A schedule's `EcsParameters` as arguments of RunTask: two have other names, all another case."""
+    """A schedule's `EcsParameters` as arguments of RunTask: two have other names, all are in lower camel case."""
     names = {"TaskDefinitionArn": "taskDefinition", "TaskCount": "count"}
     return {names.get(name, _lower_first(name)): _lower_keys(value) for name, value in parameters.items()}
 

@@ -1,4 +1,4 @@
-"""ECS telling EventBridge that a task stopped."""
+"""The events that ECS sends to EventBridge when a task stops."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _POLL_SECONDS = 0.2
 
 
 class TaskEvents:
-    """Tells the rules of every task that stopped, for as long as the `with` block lasts.
+    """Sends an event for every task that stopped, as long as the `with` block lasts.
 
-    The emulator calls a task stopped as soon as StopTask was called, with exit code 0; ECS does when its
-    containers are gone. So a task that had a container is told of once that ended, with its own exit code. The
-    event's detail is the task as DescribeTasks has it (ECS Developer Guide, "Amazon ECS task state change events").
+    In the emulator a task is stopped as soon as StopTask was called, with exit code 0; in ECS when its containers
+    have ended. So the event of a task with a container is sent when that has ended, with its exit code. The detail
+    is the task as DescribeTasks has it (ECS Developer Guide, "Amazon ECS task state change events").
 
     Attributes:
-        answers: What the functions said, by the ARN of the task.
+        answers: The functions' answers, by the ARN of the task.
     """
 
     def __init__(self, aws: Emulator, engine: Engine, rules: Rules, *, cluster: str) -> None:
@@ -47,7 +47,7 @@ class TaskEvents:
         self._threads = [threading.Thread(target=thread, name=thread.__name__, daemon=True) for thread in threads]
 
     def __enter__(self) -> Self:
-        """Begin to watch."""
+        """Start to watch."""
         for thread in self._threads:
             thread.start()
         return self
@@ -55,7 +55,7 @@ class TaskEvents:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop watching; what went wrong meanwhile is raised."""
+        """Stop watching; raise errors of the watcher."""
         self._ended.set()
         self._docker_events.terminate()
         for thread in self._threads:
@@ -66,7 +66,7 @@ class TaskEvents:
             self.check()
 
     def check(self) -> None:
-        """Raise what went wrong in the watcher, so that nobody waits for it in vain."""
+        """Raise an error of the watcher, so that nobody waits in vain."""
         for error in self._errors:
             raise error
 
