@@ -180,30 +180,30 @@ def test_an_end_whose_program_says_otherwise_is_a_violation(code: int) -> None:
 
 def test_a_success_without_its_end_is_a_violation() -> None:
     """The program ended with 0 although its work was cut off."""
-    assert accused(judged(work(1, "sww", at=1), exits={1: 0})) == ["a success without its end"]
+    assert accused(judged(work(1, "sww", at=1), exits={1: 0})) == ["a success without the end of its work"]
 
 
 def test_an_exit_code_that_nothing_explains_is_a_violation() -> None:
     """A traceback, for instance."""
-    assert accused(judged(exits={1: 1})) == ["program 1 ended with 1, which nothing explains"]
+    assert accused(judged(exits={1: 1})) == ["program 1 ended with 1, which is not a documented exit code"]
 
 
 @pytest.mark.parametrize("kinds", ["sww", "swf", ""])
 def test_a_run_that_never_succeeds_is_a_violation(kinds: str) -> None:
     """At the end every period has its success."""
     verdict = judge(work(1, kinds, at=1), {}, RULES, finished=[("alone", "p1")])
-    assert accused(verdict) == ["alone p1 never succeeded; the last that was seen of it"]
+    assert accused(verdict) == ["alone p1 never succeeded; its last line"]
 
 
 def test_a_run_whose_last_attempt_did_not_end_is_a_violation() -> None:
     """An earlier end, after which it was begun again, is no success."""
     lines = work(1, "swe", at=1) + work(2, "sw", at=20, attempt=2, fence=2)
     verdict = judge(lines, {1: -9, 2: -9}, RULES, finished=[("alone", "p1")])
-    assert accused(verdict) == ["alone p1 never succeeded; the last that was seen of it"]
+    assert accused(verdict) == ["alone p1 never succeeded; its last line"]
 
 
 def test_work_when_all_was_done_is_a_violation() -> None:
     """Also if the repeated success was never reported."""
     lines = work(1, "swe", at=1) + work(2, "swe", at=20, attempt=2, fence=2)
     verdict = judge(lines, {1: -9, 2: 0}, RULES, finished=[("alone", "p1")], superfluous=[2])
-    assert accused(verdict) == ["program 2 worked although all was done"]
+    assert accused(verdict) == ["program 2 worked although every run had succeeded"]
