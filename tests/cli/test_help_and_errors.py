@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS = [
     "exec",
+    "jobs",
     "runs",
     "show",
     "next",
@@ -140,7 +141,7 @@ def test_a_missing_ledger_is_said_with_how_to_give_it(command: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [(["runs", JOB], 69), (["show", JOB, PERIOD], 1), (["release", JOB, PERIOD], 1)]
+    ("command", "code"), [(["runs", JOB], 69), (["show", JOB, PERIOD], 69), (["release", JOB, PERIOD], 1)]
 )
 def test_a_file_that_is_not_there_has_no_runs(tmp_path: Path, command: list[str], code: int) -> None:
     """One line with what is missing; a look makes no file."""

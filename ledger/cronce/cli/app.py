@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cronce.cli.actions.look_up import About, look_up
+from cronce.cli.actions.find_jobs import find_jobs, nearest
+from cronce.cli.actions.look_up import About, RowKind, kind_by_name, look_up
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
@@ -81,6 +82,7 @@ _RUNTIME = {
 
 COMMANDS = {
     "exec": "cronce.cli.runtime.exec",
+    "jobs": "cronce.cli.commands.jobs",
     "runs": "cronce.cli.commands.runs",
     "show": "cronce.cli.commands.show",
     "next": "cronce.cli.commands.next",
@@ -245,6 +247,31 @@ def look_up_row(ctx: click.Context, ledger: Ledger, job: str, period: str) -> tu
     known = commands.has_schedules and (group or "endpoint=" not in url)
     about = look_up(ledger, launcher_for(url, group) if known else None, job, period)
     return about, replace(commands, has_schedules=about.has_schedule)
+
+
+def complain_if_unknown(ctx: click.Context, ledger: Ledger, job: str) -> bool:
+    """Print an error and return True if it is known that the job does not exist.
+
+    Raises:
+        LedgerUnavailableError: The store did not answer.
+    """
+    url, group = ctx.params["url"], ctx.params.get("group") or os.environ.get(SCHEDULE_GROUP)
+    launcher = launcher_for(url, group) if group or is_in_dynamodb(url) else None
+    if kind_by_name(job, "") is not RowKind.RUN:
+        return False
+    try:
+        jobs = find_jobs(ledger, launcher)
+    except LedgerUnavailableError:
+        raise
+    except CronceError:  # the schedules cannot be read, so the job may exist
+        return False
+    if any(known.name == job for known in jobs):
+        return False
+    near = nearest(job, jobs)
+    hint = f"Did you mean {near}?" if near else "'cronce jobs' lists the jobs."
+    where = f"{ledger.where} or the schedule group {launcher.group}" if launcher else ledger.where
+    complain(f"there is no job {job} in {where}. {hint}")
+    return True
 
 
 def _to_repeat(ctx: click.Context, name: str) -> str | None:

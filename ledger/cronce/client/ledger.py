@@ -28,7 +28,7 @@ from cronce.protocol.observing import (
 from cronce.protocol.operations import get_run
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import ClaimRequest, Refused
-from cronce.stores.store import Page, Store
+from cronce.stores.store import JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import RunName, checked_job, checked_period
@@ -250,6 +250,17 @@ class Ledger:
             if page.before is None:
                 return
             before = page.before
+
+    def jobs(self) -> tuple[str, ...] | None:
+        """The jobs with rows, in the order of their names; None if only a scan of the whole table would find them.
+
+        Raises:
+            LedgerUnavailableError: The store did not answer.
+        """
+        store = self._store
+        if not isinstance(store, JobLister):
+            return None
+        return self._driver().insist(store.jobs, _patience(_LONGEST_PATIENCE))
 
     def release(
         self, job: str, period: str, *, actor: str, note: str | None = None, force: bool = False

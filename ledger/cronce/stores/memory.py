@@ -52,6 +52,11 @@ class MemoryStore:
         runs = tuple(r for r in (decode(mine[key]) for key in keys[:limit]) if isinstance(r, RunRecord))
         return Page(runs, runs[-1].period if len(keys) > limit else None)
 
+    def jobs(self) -> tuple[str, ...]:
+        """The jobs with rows, in the order of their names."""
+        with self._lock:
+            return tuple(sorted({job for job, _ in self._items}))
+
     def create(self) -> bool:
         """See `Store.create`."""
         return False

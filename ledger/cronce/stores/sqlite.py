@@ -106,6 +106,11 @@ class SqliteStore:
         runs = tuple(record for record in records if isinstance(record, RunRecord))
         return Page(runs, runs[-1].period if len(rows) > limit else None)
 
+    def jobs(self) -> tuple[str, ...]:
+        """The jobs with rows, in the order of their names."""
+        with self._transaction() as connection:
+            return tuple(job for (job,) in connection.execute("SELECT DISTINCT job FROM ledger ORDER BY job"))
+
     def create(self) -> bool:
         """See `Store.create`."""
         existed = self._exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import Record, RunRecord
@@ -21,6 +21,14 @@ class Page:
 
     runs: tuple[RunRecord, ...]
     before: str | None
+
+
+@runtime_checkable
+class JobLister(Protocol):
+    """A store that can list its jobs without reading every row."""
+
+    def jobs(self) -> tuple[str, ...]:
+        """The jobs with rows, in the order of their names."""
 
 
 class Store(Protocol):

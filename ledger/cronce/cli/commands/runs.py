@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
 
 from cronce.cli.actions.look_up import RowKind, kind_by_name
-from cronce.cli.app import json_option, ledger_option, look_up_row, opened
+from cronce.cli.app import complain_if_unknown, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import deserves_a_look, may_be_run_again
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
+from cronce.vocabulary import exit_codes
 from cronce.vocabulary.states import Status
 
 _MOST_A_PAGE = 1000
@@ -31,7 +33,11 @@ Examples:
 
 The JSON document is {"job", "runs", "before"}: the runs, newest first, with
 every attribute of their rows, and the value of --before for the next page
-(null on the last one).""",
+(null on the last one).
+
+\b
+Exit codes: 0 listed, even if there are no runs; 1 the job does not exist;
+64 bad usage; 69 the ledger cannot be used.""",
 )
 @click.argument("job")
 @click.option(
@@ -57,39 +63,56 @@ def command(
     statuses: tuple[str, ...],
     as_document: bool,
     url: str | None,
-) -> None:
+) -> int:
     """List the runs of JOB, newest period first."""
     now = datetime.now(UTC)
     with opened(url) as ledger:
         found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
-        odd = next((run for run in found if deserves_a_look(run, now, kind_by_name(run.job, run.period))), None)
-        if odd is not None and not as_document:
-            about, commands = look_up_row(ctx, ledger, job, odd.period)
-    if as_document:
-        from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
+        is_empty = not found and not ((statuses or before) and ledger.page(job, limit=1).runs)
+        is_unknown = is_empty and complain_if_unknown(ctx, ledger, job)
+        if as_document:
+            from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
-        document = {"job": job, "runs": [run_document(run) for run in found], "before": following}
-        click.echo(as_json(document))
-        return
+            click.echo(as_json({"job": job, "runs": [run_document(run) for run in found], "before": following}))
+        elif found:
+            _print_table(found, now)
+        elif not is_unknown:
+            matching = f" that are {' or '.join(statuses)}" if statuses else ""
+            earlier = f" before {visible(before)}" if before else ""
+            about, _ = look_up_row(ctx, ledger, job, "")
+            state = "" if about.enabled else " Its schedule is disabled."
+            click.echo(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.{state}")
+        if following is not None and not as_document:
+            click.echo(f"For earlier runs: --before {shlex.quote(visible(following))}")
+        if found and not as_document:
+            _print_hint(ctx, ledger, found, now)
+    return exit_codes.PROBLEM if is_unknown else 0
+
+
+def _print_table(runs: Sequence[RunRecord], now: datetime) -> None:
     from cronce.cli.output.tables import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
 
     console = PlainConsole()
-    if found:
-        console.print(runs_table(found, now=now, wide=is_wide(console)))
-    else:
-        matching = f" that are {' or '.join(statuses)}" if statuses else ""
-        earlier = f" before {before}" if before else ""
-        console.out(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.")
-    if following is not None:
-        console.out(f"For earlier runs: --before {shlex.quote(visible(following))}")
-    if odd is not None:
-        is_run = about.kind in (RowKind.RUN, RowKind.DISPATCH)
-        what = f"Why {visible(odd.period)} did not succeed, and what to do:" if is_run else "What to do about this row:"
-        console.out(what)
-        console.print_command(commands.show())
-        if may_be_run_again(odd, now, about):
-            console.out("To run it again now:")
-            console.print_command(commands.run_again())
+    console.print(runs_table(runs, now=now, wide=is_wide(console)))
+
+
+def _print_hint(ctx: click.Context, ledger: Ledger, runs: Sequence[RunRecord], now: datetime) -> None:
+    """Lead to the newest run that did not succeed."""
+    odd = next((run for run in runs if deserves_a_look(run, now, kind_by_name(run.job, run.period))), None)
+    if odd is None:
+        return
+    from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
+
+    console = PlainConsole()
+    about, commands = look_up_row(ctx, ledger, odd.job, odd.period)
+    is_run = about.kind in (RowKind.RUN, RowKind.DISPATCH)
+    console.say(
+        f"Why {visible(odd.period)} did not succeed, and what to do:" if is_run else "What to do about this row:"
+    )
+    console.print_command(commands.show())
+    if may_be_run_again(odd, now, about):
+        console.say("To run it again now:")
+        console.print_command(commands.run_again())
 
 
 def _find(

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.app import complain, json_option, ledger_option, look_up_row, opened
+from cronce.cli.app import complain, complain_if_unknown, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import advise
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
+from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
 
 
@@ -39,6 +40,8 @@ def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url
     """
     with opened(url) as ledger:
         run = ledger.run(job, period)
+        if run is None and complain_if_unknown(ctx, ledger, job):
+            return exit_codes.PROBLEM
         if run is None:
             hint = f"'cronce runs {visible(job)}' lists the runs of the job."
             return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from cronce.cli.actions.fill import Backfill, Gap
+from cronce.cli.actions.find_jobs import KnownJob
 from cronce.cli.actions.ticks import local_of
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
@@ -57,6 +58,17 @@ def backfill_document(
     counts = Counter(str(filling.result_of(gap) if filling else gap.state) for gap in gaps)
     since, until = (period_of(at) for at in span)
     return {"job": job, "from": since, "to": until, "ticks": ticks, "counts": counts}
+
+
+def job_document(job: KnownJob) -> dict[str, str | None]:
+    """The job with its schedule; null where it has none."""
+    definition = job.definition
+    return {
+        "job": job.name,
+        "schedule": definition.expression if definition else None,
+        "timezone": definition.timezone if definition else None,
+        "state": job.state,
+    }
 
 
 def as_json(document: object) -> str:

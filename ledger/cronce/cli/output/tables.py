@@ -18,13 +18,14 @@ from rich.table import Table
 from rich.text import Text
 
 from cronce.cli.actions.fill import Gap
+from cronce.cli.actions.find_jobs import KnownJob
 from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.advice import Advice
 from cronce.cli.output.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
 from cronce.protocol.records import Liveness, PastAttempt, RunRecord
-from cronce.schedule import Preview
+from cronce.schedule import Preview, ScheduleInvalidError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason, Status
@@ -277,6 +278,27 @@ def gaps_table(gaps: Iterable[Gap], zone: str) -> Table:
         state = Text(gap.state, style=_STATE_STYLES[gap.state])
         table.add_row(gap.period, *local, state, _THEN.get(gap.state, "start it"))
     return table
+
+
+def jobs_table(jobs: Iterable[KnownJob]) -> Table:
+    """A table with one line per job."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("JOB", overflow="fold")
+    table.add_column("STATE", no_wrap=True)
+    table.add_column("SCHEDULE", overflow="fold")
+    for job in jobs:
+        style = "" if job.state == "enabled" else "yellow"
+        table.add_row(Text(visible(job.name)), Text(job.state, style=style), Text(_schedule_of(job)))
+    return table
+
+
+def _schedule_of(job: KnownJob) -> str:
+    if job.definition is None:
+        return "-"
+    try:
+        return job.definition.schedule.describe()
+    except ScheduleInvalidError:  # a newer cronce may read it
+        return visible(job.definition.expression)
 
 
 def is_wide(console: Console) -> bool:
