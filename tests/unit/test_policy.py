@@ -99,7 +99,7 @@ def test_a_lease_at_its_limits_is_taken(lease: timedelta) -> None:
 @pytest.mark.parametrize("lease", [timedelta(milliseconds=499), timedelta(hours=1) + TICK, timedelta(0), -SECOND])
 def test_a_lease_beyond_its_limits_is_refused(lease: timedelta) -> None:
     """Just before the shortest, just after the longest."""
-    with pytest.raises(InputInvalidError, match="500ms to 1h"):
+    with pytest.raises(InputInvalidError, match=r"^lease: "):
         Policy(lease=lease)
 
 

@@ -36,10 +36,11 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, StopRequestedError
+from cronce.vocabulary.names import checked_exit_code
 from cronce.vocabulary.payloads import decode_json, encode_checkpoint, encode_result, shortened
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.values import checked_member, value_class
 
 __all__ = ["Claim", "Refusal"]
 
@@ -234,14 +235,21 @@ class Claim:
         text, flag = encode_result(result)
         self._settle(Outcome(event=Event.COMPLETE, result=text, result_flag=flag))
 
-    def fail(self, error: str | None = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None) -> None:
+    def fail(self, error: object = None, *, reason: Reason = Reason.ERROR, exit_code: int | None = None) -> None:
         """Record the failure, and release the job. It counts against `backoff_limit` unless the process was stopped.
+
+        Args:
+            error: What failed: a text, or an exception.
+            reason: Why the attempt ended.
+            exit_code: Exit code of the command, if there was one.
 
         Raises:
             LeaseLostError: This claim no longer holds the run; nothing was recorded.
         """
+        reason = checked_member(Reason, reason, what="reason")
+        exit_code = checked_exit_code(exit_code)
         imposed = reason in (Reason.INTERRUPTED, Reason.REPLACED)
-        text = None if error is None else shortened(error)
+        text = None if error is None else shortened(error if isinstance(error, str) else _told(error))
         self._settle(Outcome(event=Event.FAIL, reason=reason, counts=not imposed, exit_code=exit_code, error=text))
 
     def interrupt(self, error: str | None = None) -> None:
@@ -303,7 +311,7 @@ class Claim:
                 outcome = Reason.ERROR
         exit_code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else None
         try:
-            self.fail(f"{type(error).__name__}: {error}", reason=outcome, exit_code=exit_code)
+            self.fail(error, reason=outcome, exit_code=exit_code)
         except LeaseLostError as lost:
             error.add_note(f"also, {lost}")
 
@@ -359,6 +367,13 @@ class Claim:
             finally:
                 if self._after_beat is not None:
                     self._after_beat()
+
+
+def _told(error: object) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  # a foreign class may raise anything; the failure is recorded all the same
+        return type(error).__name__
 
 
 class Terminated(SystemExit):

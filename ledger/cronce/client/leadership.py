@@ -29,7 +29,7 @@ from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
 from cronce.protocol.records import RunRecord, may_be_claimed
 from cronce.protocol.requests import ClaimRequest, RefusalReason
-from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.durations import checked_duration, format_duration
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
@@ -86,6 +86,7 @@ class Leadership:
         Raises:
             InputInvalidError: A name or time cannot be used.
         """
+        poll = checked_duration(poll, what="poll")
         if not timedelta(milliseconds=50) <= poll <= timedelta(minutes=10):
             raise InputInvalidError("poll", format_duration(poll), "50ms to 10m")
         self._ledger = ledger

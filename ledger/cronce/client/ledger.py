@@ -31,10 +31,17 @@ from cronce.protocol.requests import ClaimRequest, Refused
 from cronce.stores.store import JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
-from cronce.vocabulary.names import RunName, checked_job, checked_period
-from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.names import (
+    RunName,
+    checked_exit_code,
+    checked_job,
+    checked_period,
+    checked_words,
+    optional_words,
+)
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Trigger
+from cronce.vocabulary.values import checked_instance, checked_whole
 
 __all__ = ["Ledger"]
 
@@ -73,8 +80,8 @@ class Ledger:
             InputInvalidError: The store's timeouts do not fit in the lease.
         """
         self._store = store
-        self._policy = policy or Policy()
-        self._owner = owner
+        self._policy = _checked_policy(policy, Policy())
+        self._owner = owner if callable(owner) else optional_words(owner, what="owner")
         self._clock = clock or SystemClock()
         self._stop_task = stop_task or _stop_task
         self._check_call_timeout(self._policy)
@@ -96,7 +103,7 @@ class Ledger:
         """
         from cronce.stores.urls import open_store  # noqa: PLC0415  # not needed with a given store
 
-        policy = policy or Policy()
+        policy = _checked_policy(policy, Policy())
         return cls(open_store(url, lease=policy.lease, what=what), policy=policy, owner=owner)
 
     @classmethod
@@ -179,9 +186,9 @@ class Ledger:
         """
         ask = ClaimRequest(
             run=RunName.of(job, period, scheduled_at),
-            token=token or new_token(),
+            token=new_token() if token is None else token,
             owner=self.owner,
-            policy=policy or self._policy,
+            policy=_checked_policy(policy, self._policy),
             trigger=trigger,
             force=force,
             actor=actor,
@@ -192,6 +199,8 @@ class Ledger:
     def submit(self, ask: ClaimRequest, *, stop: StopSignal | None = None) -> Claim | Refusal:
         """Acquire the requested run, or say why it must not start; see `claim`."""
         self._check_call_timeout(ask.policy)
+        if stop is not None and not (callable(getattr(stop, "wait", None)) and callable(getattr(stop, "is_set", None))):
+            raise InputInvalidError("stop", stop, "a threading.Event, or what has its wait and is_set")
         driver = self._driver(stop)
         answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, ask.policy.lease / 2), stop))
         if isinstance(answer, Held):
@@ -234,8 +243,7 @@ class Ledger:
             InputInvalidError: A name or number cannot be used.
             LedgerUnavailableError: The store did not answer.
         """
-        if not 1 <= limit <= 1000:
-            raise InputInvalidError("limit", limit, "a whole number from 1 to 1000")
+        limit = checked_whole(limit, what="limit", least=1, most=1000)
         job, before = checked_job(job), None if before is None else checked_period(before)
         return self._driver().insist(
             lambda: self._store.query(job, limit=limit, before=before), _patience(_LONGEST_PATIENCE)
@@ -280,8 +288,8 @@ class Ledger:
         """
         ask = ReleaseRequest(
             run=RunName.of(job, period),
-            actor=shortened(actor),
-            note=None if note is None else shortened(note),
+            actor=actor,
+            note=note,
             force=force,
         )
         driver = self._driver()
@@ -306,9 +314,9 @@ class Ledger:
         steps = mark_stopped(
             checked_job(job),
             checked_period(period),
-            owner=owner,
-            exit_code=exit_code,
-            error=None if error is None else shortened(error),
+            owner=checked_words(owner, what="owner", allowed="the name of the task"),
+            exit_code=checked_exit_code(exit_code),
+            error=optional_words(error, what="error"),
         )
         return driver.run(steps, _patience(_LONGEST_PATIENCE))
 
@@ -373,12 +381,12 @@ class Ledger:
         seen = self._sighting(
             job,
             period,
-            owner=shortened(owner),
+            owner=owner,
             reason=reason,
             scheduled_at=scheduled_at,
             error=error,
             exit_code=exit_code,
-            trigger=Trigger(trigger),
+            trigger=trigger,
         )
         return self._driver().run(mark_not_started(seen), _patience(_LONGEST_PATIENCE))
 
@@ -392,7 +400,7 @@ class Ledger:
         Raises:
             LedgerUnavailableError: The store did not answer; call again.
         """
-        steps = give_up(run, actor=self.owner, note=shortened(note))
+        steps = give_up(run, actor=self.owner, note=checked_words(note, what="note"))
         return self._driver().run(steps, _patience(_LONGEST_PATIENCE))
 
     def create(self) -> bool:
@@ -422,8 +430,8 @@ class Ledger:
             run=RunName.of(job, period, scheduled_at),
             token=new_token(),
             owner=owner,
-            reason=shortened(reason),
-            error=None if error is None else shortened(error),
+            reason=reason,
+            error=error,
             exit_code=exit_code,
             trigger=trigger,
         )
@@ -436,8 +444,8 @@ class Ledger:
 
             self._owner = task_identity()
         elif callable(self._owner):
-            self._owner = self._owner()
-        return shortened(self._owner)
+            self._owner = checked_words(self._owner(), what="owner", allowed="the name of this process")
+        return self._owner
 
     def _check_call_timeout(self, policy: Policy) -> None:
         needed = self._store.call_timeout * TRIES_IN_HALF_A_LEASE
@@ -460,6 +468,12 @@ def _patience(limit: timedelta, stop: StopSignal | None = None) -> Patience:
         return most.total_seconds() - waited
 
     return left
+
+
+def _checked_policy(policy: object, default: Policy) -> Policy:
+    if policy is None:
+        return default
+    return checked_instance(Policy, policy, what="policy", allowed="a cronce.Policy")
 
 
 def new_token() -> str:

@@ -21,7 +21,7 @@ from cronce.vocabulary.names import (
 )
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import field_names, replace, value_class
+from cronce.vocabulary.values import checked_member, field_names, replace, value_class
 
 _VARIABLES = {
     "ledger": LEDGER,
@@ -102,7 +102,7 @@ class TaskSettings:
             period=period,
             scheduled_at=scheduled_at,
             policy=_policy(environ.get(POLICY), options),
-            trigger=_trigger(trigger) if trigger else Trigger.SCHEDULE,
+            trigger=checked_member(Trigger, trigger.text, what=trigger.called) if trigger else Trigger.SCHEDULE,
             force=force.text if force else None,
             force_called=force.called if force else FORCE,
             **{name: given[name].text for name in ("actor", "note") if name in given},
@@ -186,13 +186,6 @@ def _policy(text: str | None, options: Mapping[str, str]) -> Policy:
         return replace(policy, **changes) if changes else policy
     except InputInvalidError as error:
         raise error.called(f"--{error.what}".replace("_", "-")) from None
-
-
-def _trigger(given: _Text) -> Trigger:
-    try:
-        return Trigger(given.text.lower())
-    except ValueError:
-        raise InputInvalidError(given.called, given.text, ", ".join(Trigger)) from None
 
 
 def _required(value: T | None, what: str, how: str) -> T:

@@ -11,9 +11,9 @@ from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, rea
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
 from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
-from cronce.vocabulary.names import RunName
+from cronce.vocabulary.names import RunName, checked_exit_code, checked_words, optional_words
 from cronce.vocabulary.states import Reason, Status, Trigger
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.values import checked_flag, checked_member, value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 """Failures after which it is unknown how far the work got; `on_lost` decides what follows."""
@@ -52,6 +52,17 @@ class Sighting:
     trigger: Trigger = Trigger.SCHEDULE
     retention: timedelta = RETENTION
 
+    def __post_init__(self) -> None:
+        checked: dict[str, object] = {
+            "owner": checked_words(self.owner, what="owner", allowed="the name of the task or of the observer"),
+            "reason": checked_words(self.reason, what="reason", allowed="why no task claimed the tick"),
+            "error": optional_words(self.error, what="error"),
+            "exit_code": checked_exit_code(self.exit_code),
+            "trigger": checked_member(Trigger, self.trigger, what="trigger"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
 
 @value_class(kw_only=True)
 class ReleaseRequest:
@@ -68,6 +79,11 @@ class ReleaseRequest:
     note: str | None = None
     force: bool = False
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "actor", checked_words(self.actor, what="actor", allowed="the name of a person"))
+        object.__setattr__(self, "note", optional_words(self.note, what="note"))
+        checked_flag(self.force, what="force")
 
 
 def holder(job: str) -> Steps[RunRecord | None]:

@@ -6,12 +6,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
-from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import RunName
-from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.names import RunName, checked_token, checked_words, optional_words
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.values import checked_instance, checked_member, value_class
 
 __all__ = ["RefusalReason"]
 
@@ -73,12 +71,19 @@ class ClaimRequest:
     retention: timedelta = RETENTION
 
     def __post_init__(self) -> None:
-        if self.force is not None and not self.force.strip():
-            raise InputInvalidError("force", self.force, "the reason for repeating a success, in words")
-        object.__setattr__(self, "trigger", Trigger(self.trigger))
-        for name in ("force", "actor", "note"):
-            text: str | None = getattr(self, name)
-            object.__setattr__(self, name, text if text is None else shortened(text.strip()))
+        checked: dict[str, object] = {
+            "token": checked_token(self.token),
+            "owner": checked_words(self.owner, what="owner", allowed="the name of this process"),
+            "policy": checked_instance(Policy, self.policy, what="policy", allowed="a cronce.Policy"),
+            "trigger": checked_member(Trigger, self.trigger, what="trigger"),
+            "actor": optional_words(self.actor, what="actor", allowed="the name of a person"),
+            "note": optional_words(self.note, what="note", allowed="a reason, in words"),
+        }
+        if self.force is not None:
+            allowed = "the reason for repeating a success, in words"
+            checked["force"] = checked_words(self.force, what="force", allowed=allowed)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def job(self) -> str:

@@ -43,6 +43,20 @@ def parse_duration(value: object, *, what: str) -> timedelta:
     return duration
 
 
+def checked_duration(value: object, *, what: str) -> timedelta:
+    """The duration that `value` is or gives, in whole milliseconds.
+
+    Raises:
+        InputInvalidError: It is neither a duration nor a text or number of one, is negative, or is longer than 366
+            days.
+    """
+    if not isinstance(value, timedelta):
+        return parse_duration(value, what=what)
+    if not timedelta(0) <= value <= _LONGEST:
+        raise InputInvalidError(what, format_duration(value), _ALLOWED)
+    return timedelta(milliseconds=round(value / timedelta(milliseconds=1)))
+
+
 def format_duration(duration: timedelta) -> str:
     """The shortest text that `parse_duration` reads back as the same duration."""
     milliseconds = round(duration / timedelta(milliseconds=1))

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import NewType
 
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.payloads import shortened
+from cronce.vocabulary.values import checked_whole, value_class
 
 MAX_JOB_BYTES = 2048
 """DynamoDB's limit for a partition key (Developer Guide, "Constraints in Amazon DynamoDB")."""
@@ -86,9 +87,13 @@ def checked_scheduled_time(at: object, *, what: str = "scheduled_at") -> datetim
     Raises:
         InputInvalidError: It is no datetime, or one without a time zone or with a fraction of a second.
     """
-    if not isinstance(at, datetime) or at.tzinfo is None or at.microsecond:
-        raise InputInvalidError(what, at, "a nominal time: with a time zone, in whole seconds")
-    return at.astimezone(UTC)
+    allowed = "a nominal time: a datetime with a time zone, in whole seconds"
+    if not isinstance(at, datetime) or at.utcoffset() is None or at.microsecond:
+        raise InputInvalidError(what, at, allowed)
+    try:
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError):  # before the first year or after the last one, in UTC
+        raise InputInvalidError(what, at, allowed) from None
 
 
 def parse_scheduled_time(value: object, *, what: str) -> datetime:
@@ -143,6 +148,46 @@ def schedule_group_name(table_name: str) -> str:
 def schedule_name_stem(job: str) -> str:
     """The beginning of the name of the job's schedule: the job's name with the characters that a schedule may have."""
     return re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")[: MAX_SCHEDULE_NAME - 13] or "job"
+
+
+def checked_token(token: object, *, what: str = "token") -> str:
+    """The name of a claim, unchanged.
+
+    Raises:
+        InputInvalidError: It is no printable text of 1 to 256 bytes.
+    """
+    return _checked_text(token, what=what, most=256, forbidden="")
+
+
+def checked_words(text: object, *, what: str, allowed: str = "text") -> str:
+    """What a person wrote, or the name of a process, without spaces around it and of at most 4 KB.
+
+    Raises:
+        InputInvalidError: It is no text, or has nothing to read.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InputInvalidError(what, text, allowed)
+    return shortened(text.strip())
+
+
+def optional_words(text: object, *, what: str, allowed: str = "text") -> str | None:
+    """As `checked_words`, but None and a blank text say nothing and are None.
+
+    Raises:
+        InputInvalidError: It is no text.
+    """
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return None
+    return checked_words(text, what=what, allowed=allowed)
+
+
+def checked_exit_code(code: object) -> int | None:
+    """The exit code of a process or container, None if there is none.
+
+    Raises:
+        InputInvalidError: It is no whole number of 32 bits.
+    """
+    return None if code is None else checked_whole(code, what="exit_code", least=-(2**31), most=2**32 - 1)
 
 
 def _checked_text(value: object, *, what: str, most: int, forbidden: str) -> str:

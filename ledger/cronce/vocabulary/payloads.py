@@ -27,7 +27,7 @@ def encode_result(value: object) -> tuple[str | None, str | None]:
         return None, None
     try:
         text = _json(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001  # a foreign class may raise anything; the work is done all the same
         return None, "NOT_JSON"
     cut = shortened(text, MAX_JSON_BYTES)
     return (text, None) if cut == text else (cut, "TRUNCATED")
@@ -42,7 +42,7 @@ def encode_checkpoint(value: object) -> str:
     allowed = f"a small cursor: JSON (no NaN, no None alone), at most {MAX_JSON_BYTES} bytes"
     try:
         text = _json(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001  # as above
         raise InputInvalidError("checkpoint", value, allowed) from None
     if value is None or len(text) > MAX_JSON_BYTES:
         raise InputInvalidError("checkpoint", value, allowed)
@@ -55,7 +55,7 @@ def decode_json(text: str | None) -> object:
         return None
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value
 

@@ -6,9 +6,9 @@ import json
 from datetime import timedelta
 from enum import StrEnum
 
-from cronce.vocabulary.durations import format_duration, parse_duration
+from cronce.vocabulary.durations import checked_duration, format_duration
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.values import field_names, value_class
+from cronce.vocabulary.values import checked_flag, checked_member, checked_whole, field_names, value_class
 
 __all__ = ["CatchUp", "ConcurrencyPolicy", "OnLost", "Policy"]
 
@@ -77,8 +77,6 @@ class Policy:
             object.__setattr__(self, name, _parsed(name, getattr(self, name), what=name))
         if not timedelta(milliseconds=500) <= self.lease <= timedelta(hours=1):
             raise InputInvalidError("lease", format_duration(self.lease), "500ms to 1h")
-        if not 0 <= self.backoff_limit <= 1000:
-            raise InputInvalidError("backoff_limit", self.backoff_limit, "a whole number from 0 to 1000")
         for name in ("starting_deadline", "active_deadline"):
             deadline: timedelta | None = getattr(self, name)
             if deadline is not None and deadline < _ONE_SECOND:
@@ -130,36 +128,21 @@ class Policy:
 def _parsed(name: str, value: object, *, what: str) -> object:
     match name:
         case "concurrency_policy":
-            return _choice(ConcurrencyPolicy, value, what=what)
+            return checked_member(ConcurrencyPolicy, value, what=what)
         case "on_lost":
-            return _choice(OnLost, value, what=what)
+            return checked_member(OnLost, value, what=what)
         case "catch_up":
-            return _choice(CatchUp, value, what=what)
+            return checked_member(CatchUp, value, what=what)
         case "backoff_limit":
             if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 4:
                 value = int(value)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise InputInvalidError(what, value, "a whole number from 0 to 1000")
-            return value
+            return checked_whole(value, what=what, least=0, most=1000)
         case "suspend":
-            if not isinstance(value, bool):
-                raise InputInvalidError(what, value, "true or false")
-            return value
+            return checked_flag(value, what=what)
         case "lease":
-            return _duration(value, what=what)
+            return checked_duration(value, what=what)
         case _:
-            return None if value is None else _duration(value, what=what)
-
-
-def _duration(value: object, *, what: str) -> timedelta:
-    return value if isinstance(value, timedelta) else parse_duration(value, what=what)
-
-
-def _choice(kind: type[StrEnum], value: object, *, what: str) -> StrEnum:
-    """The member that `value` names, in any case."""
-    if isinstance(value, str) and value.upper() in kind.__members__:
-        return kind[value.upper()]
-    raise InputInvalidError(what, value, ", ".join(kind))
+            return None if value is None else checked_duration(value, what=what)
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Value classes: frozen, with slots, compared by their fields.
+"""Value classes: frozen, with slots, compared by their fields; and checks of what a field is given.
 
 `value_class` gives what `@dataclass(frozen=True, slots=True)` gives, also to type checkers. The standard decorator
 generates and compiles source code for every class and loads `inspect`, which took a quarter of the time in which
@@ -9,10 +9,14 @@ modules use `dataclasses`; tests/processes/test_what_exec_loads.py checks both.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
+from cronce.vocabulary.errors import InputInvalidError
+
 T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
 
 _REQUIRED = object()
 _set = object.__setattr__
@@ -45,6 +49,54 @@ def field_names(cls: type) -> tuple[str, ...]:
 def replace(original: T, **changes: Any) -> T:  # noqa: ANN401  # as in `dataclasses`
     """A copy of the value with some fields changed."""
     return type(original)(**{name: getattr(original, name) for name in field_names(type(original))} | changes)
+
+
+def checked_member(kind: type[E], value: object, *, what: str) -> E:
+    """The member that `value` is or names, in any case: comparisons with `is` then hold.
+
+    Raises:
+        InputInvalidError: It names no member.
+    """
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str):
+        for member in kind:
+            if member.value.casefold() == value.casefold():
+                return member
+    raise InputInvalidError(what, value, ", ".join(kind))
+
+
+def checked_flag(value: object, *, what: str) -> bool:
+    """True or False; nothing else is taken for one of them.
+
+    Raises:
+        InputInvalidError: It is something else.
+    """
+    if not isinstance(value, bool):
+        raise InputInvalidError(what, value, "true or false")
+    return value
+
+
+def checked_whole(value: object, *, what: str, least: int, most: int) -> int:
+    """The whole number, which no bool is.
+
+    Raises:
+        InputInvalidError: It is no whole number from `least` to `most`.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputInvalidError(what, value, f"a whole number from {least} to {most}")
+    return int(value)
+
+
+def checked_instance(kind: type[T], value: object, *, what: str, allowed: str) -> T:
+    """The value, if it is of the kind.
+
+    Raises:
+        InputInvalidError: It is of another kind.
+    """
+    if not isinstance(value, kind):
+        raise InputInvalidError(what, value, allowed)
+    return value
 
 
 def _made(cls: type[T], *, kw_only: bool) -> type[T]:
