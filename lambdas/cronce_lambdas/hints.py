@@ -13,7 +13,7 @@ from datetime import datetime
 from cronce import Status
 from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.protocol.retrying import never_began
 from cronce.vocabulary.names import period_of, scheduled_time_of
 from cronce_lambdas.dead_letters import DeadLetter
