@@ -12,8 +12,7 @@ from datetime import datetime
 
 from cronce import Status
 from cronce.ecs import JobDefinition
-from cronce.protocol.records import RunRecord
-from cronce.protocol.records import MAX_CLOCK_SKEW
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.retrying import never_began
 from cronce.vocabulary.names import period_of, scheduled_time_of
 from cronce_lambdas.dead_letters import DeadLetter
