@@ -376,6 +376,45 @@ def test_a_row_of_a_newer_cronce_stops_the_work(lab: Lab, key: str) -> None:
         lab.store.get(lab.job, key)
 
 
+def test_a_run_is_given_back_at_once_if_its_slot_cannot_be_read(lab: Lab) -> None:
+    """It says why, counts as no failure, and the next claim wins as soon as the slot is right again."""
+    lab.put({"job": lab.job, "key": "slot", "schema": 2, "version": 1, "token": "t"})
+    with pytest.raises(RecordUnreadableError):
+        claim(lab)
+    run = standing(lab)
+    assert (run.status, run.reason, run.failures, run.lease_until) == ("FAILED", "slot_unusable", 0, None)
+    assert "schema 2 is newer" in str(run.error)
+    lab.put({"job": lab.job, "key": "slot", "version": 1, "fence": 7})
+    assert won(claim(lab)).fence == 8
+
+
+@pytest.mark.parametrize("policy", [ConcurrencyPolicy.FORBID, ConcurrencyPolicy.WAIT, ConcurrencyPolicy.REPLACE])
+def test_a_run_is_given_back_if_the_holder_of_its_slot_cannot_be_read(lab: Lab, policy: ConcurrencyPolicy) -> None:
+    """It is unknown whether the holder is alive, so nothing starts beside it."""
+    lab.put({"job": lab.job, "key": "slot", "version": 1, "fence": 7, "period": "other", "attempt": 1, "token": "t"})
+    lab.put({"job": lab.job, "key": "run#other", "status": "RUNNING", "version": 1, "token": "t", "trigger": "moon"})
+    with pytest.raises(RecordUnreadableError, match="attribute trigger"):
+        claim(lab, policy=Policy(concurrency_policy=policy, lease=LEASE))
+    assert (standing(lab).status, standing(lab).reason) == ("FAILED", "slot_unusable")
+
+
+def test_the_ledger_lists_what_it_cannot_read(lab: Lab) -> None:
+    """Beside all other rows; only the row itself cannot be had."""
+    ledger = lab.ledger()
+    lab.put({"job": lab.job, "key": "run#2", "status": "SUCCEEDED", "schema": 2, "version": 1, "token": "t"})
+    lab.put({"job": lab.job, "key": "run#0#odd", "status": "DONE", "version": 1, "token": "t"})
+    for period in ("1", "3"):
+        won(claim(lab, period, period=period)).complete()
+    assert [row.period for row in ledger.rows(lab.job)] == ["3", "2", "1", "0#odd"]
+    assert [row.period for row in ledger.runs(lab.job)] == ["3", "1"]
+    pages = [ledger.page(lab.job, limit=1)]
+    while pages[-1].before is not None:
+        pages.append(ledger.page(lab.job, limit=1, before=pages[-1].before))
+    assert [row.period for page in pages for row in page.unreadable] == ["2", "0#odd"]
+    with pytest.raises(RecordUnreadableError, match="schema 2 is newer"):
+        ledger.run(lab.job, "2")
+
+
 # Overlaps.
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import PastAttempt, RunRecord, SlotRecord
+from cronce.protocol.records import PastAttempt, RunRecord, SlotRecord, UnreadableRow, run_key
 from cronce.protocol.transitions import Event
 from cronce.stores.sqlite import SqliteStore
 from cronce.vocabulary.errors import RecordUnreadableError
@@ -279,9 +279,25 @@ def test_an_unreadable_row_is_neither_used_nor_overwritten(lab: Lab, attributes:
     with pytest.raises(RecordUnreadableError):
         lab.store.swap(run(lab), None)
     with pytest.raises(RecordUnreadableError):
-        lab.store.query(lab.job, limit=5)
-    with pytest.raises(RecordUnreadableError):
         lab.store.get(lab.job, KEY)
+
+
+@pytest.mark.parametrize("attributes", UNREADABLE.values(), ids=UNREADABLE)
+def test_an_unreadable_row_hides_no_other(lab: Lab, attributes: dict[str, Any]) -> None:
+    """A page lists it in its place, with the problem; a page may also end with it."""
+    rows = [run(lab, period="1"), run(lab, period="3")]
+    for row in rows:
+        lab.store.swap(row, None)
+    lab.put(foreign(lab, **{"key": run_key("2")} | attributes))
+    page = lab.store.query(lab.job, limit=5)
+    assert page.runs == (rows[1], rows[0])
+    [unreadable] = page.unreadable
+    assert (unreadable.job, unreadable.key, unreadable.period) == (lab.job, run_key("2"), "2")
+    assert unreadable.problem
+    assert page.rows == (rows[1], unreadable, rows[0])
+    first = lab.store.query(lab.job, limit=2)
+    assert (first.rows, first.before) == ((rows[1], unreadable), "2")
+    assert lab.store.query(lab.job, limit=2, before=first.before).rows == (rows[0],)
 
 
 def test_a_row_of_another_kind_is_no_run(lab: Lab) -> None:
@@ -430,5 +446,6 @@ def test_a_row_of_a_file_that_is_no_row_is_unreadable(lab: Lab, text: str) -> No
         lab.store.get(lab.job, KEY)
     with pytest.raises(RecordUnreadableError):
         lab.store.swap(run(lab), None)
-    with pytest.raises(RecordUnreadableError):
-        lab.store.query(lab.job, limit=5)
+    [unreadable] = lab.store.query(lab.job, limit=5).rows
+    assert isinstance(unreadable, UnreadableRow)
+    assert "not a JSON object" in unreadable.problem

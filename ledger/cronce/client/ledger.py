@@ -26,9 +26,9 @@ from cronce.protocol.observing import (
     release,
 )
 from cronce.protocol.operations import get_run
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.protocol.requests import ClaimRequest, Refused
-from cronce.stores.store import JobLister, Page, Store
+from cronce.stores.store import Bound, JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import (
@@ -222,6 +222,8 @@ class Ledger:
 
         Raises:
             InputInvalidError: The name cannot be used.
+            RecordUnreadableError: The slot, or the row of the run that it names, cannot be read. It is then unknown
+                whether a run is alive.
             LedgerUnavailableError: The store did not answer.
         """
         return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
@@ -231,6 +233,7 @@ class Ledger:
 
         Raises:
             InputInvalidError: A name cannot be used.
+            RecordUnreadableError: The row exists but cannot be read; `page` and `rows` list it.
             LedgerUnavailableError: The store did not answer.
         """
         driver = self._driver()
@@ -239,22 +242,29 @@ class Ledger:
     def page(self, job: str, *, limit: int = 20, before: str | None = None) -> Page:
         """At most `limit` runs of the job, newest period first; pass `page.before` to get the next page.
 
+        Rows that cannot be read are in `page.rows` and `page.unreadable`, not in `page.runs`.
+
         Raises:
             InputInvalidError: A name or number cannot be used.
             LedgerUnavailableError: The store did not answer.
         """
         limit = checked_whole(limit, what="limit", least=1, most=1000)
-        job, before = checked_job(job), None if before is None else checked_period(before)
-        return self._driver().insist(
-            lambda: self._store.query(job, limit=limit, before=before), _patience(_LONGEST_PATIENCE)
-        )
+        job = checked_job(job)
+        if before is not None and not isinstance(before, Bound):
+            before = checked_period(before, what="before")
+        return self._page(job, limit=limit, before=before)
 
     def runs(self, job: str) -> Iterator[RunRecord]:
-        """Every run of the job, newest period first, read page by page."""
-        before: str | None = None
+        """Every run of the job, newest period first, read page by page; rows that cannot be read are left out."""
+        return (row for row in self.rows(job) if isinstance(row, RunRecord))
+
+    def rows(self, job: str) -> Iterator[RunRecord | UnreadableRow]:
+        """Every row of a run of the job, newest period first, read page by page; unreadable rows are among them."""
+        job = checked_job(job)
+        before: Bound | None = None
         while True:
-            page = self.page(job, limit=100, before=before)
-            yield from page.runs
+            page = self._page(job, limit=100, before=before)
+            yield from page.rows
             if page.before is None:
                 return
             before = page.before
@@ -410,6 +420,11 @@ class Ledger:
     def close(self) -> None:
         """Close connections; the ledger is not usable afterwards."""
         self._store.close()
+
+    def _page(self, job: str, *, limit: int, before: str | None) -> Page:
+        return self._driver().insist(
+            lambda: self._store.query(job, limit=limit, before=before), _patience(_LONGEST_PATIENCE)
+        )
 
     def _driver(self, stop: StopSignal | None = None) -> Driver:
         return Driver(self._store, SteadyClock(self._clock), stop or threading.Event(), self._stop_task)

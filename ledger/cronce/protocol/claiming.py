@@ -15,6 +15,8 @@ from cronce.protocol.records import KEPT_ATTEMPTS, Liveness, RunRecord, expiry, 
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.slot import take_slot
 from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import value_class
@@ -26,7 +28,12 @@ def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
     if not isinstance(taken, Held):
         return taken
     if ask.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
-        slotted = yield from take_slot(ask, taken)
+        try:
+            slotted = yield from take_slot(ask, taken)
+        except LedgerUnavailableError as error:
+            if not error.transient:
+                yield from _give_back(taken, error)
+            raise
         if isinstance(slotted, Refused):
             return slotted
         taken = slotted
@@ -222,6 +229,18 @@ def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
                 return Skewed(skew)
             return held
         standing = answer.stands if isinstance(answer.stands, RunRecord) else None
+
+
+def _give_back(held: Held, error: LedgerUnavailableError) -> Steps[None]:
+    """Settle a run whose slot cannot be used, for instance because a newer version wrote it: it must not stay RUNNING.
+
+    If that fails too, the run is free when its lease expires.
+    """
+    outcome = Outcome(event=Event.FAIL, reason=Reason.SLOT_UNUSABLE, error=shortened(str(error)))
+    try:
+        yield from finish(held, outcome)
+    except LedgerUnavailableError:
+        return
 
 
 def _held(ask: ClaimRequest, run: RunRecord, sent_at: datetime) -> Held:

@@ -11,6 +11,7 @@ from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, rea
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
 from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
+from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.names import RunName, checked_exit_code, checked_words, optional_words
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import checked_flag, checked_member, value_class
@@ -253,6 +254,10 @@ def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:
 
 
 def _free_slot_of(run: RunRecord) -> Steps[None]:
-    slot = yield from get_slot(run.job)
+    """Release the slot if the run holds it. As in `free_slot`, a failure is no error: the slot is stale."""
+    try:
+        slot = yield from get_slot(run.job)
+    except LedgerUnavailableError:
+        return
     if slot is not None and slot.period == run.period and run.is_attempt(slot.attempt, slot.token):
         yield from free_slot(slot)

@@ -204,6 +204,27 @@ class SlotRecord:
 Record = RunRecord | SlotRecord
 
 
+@value_class(kw_only=True)
+class UnreadableRow:
+    """A row that this version cannot read: of a newer schema, or with a value that it does not know.
+
+    It is listed so that a person sees it. Nothing acts on it, and it stops nothing else.
+
+    Attributes:
+        key: Its sort key.
+        problem: Why it cannot be read.
+    """
+
+    job: str
+    key: str
+    problem: str
+
+    @property
+    def period(self) -> str:
+        """The period in the row's key."""
+        return self.key.removeprefix(RUN_PREFIX)
+
+
 def may_be_claimed(row: RunRecord | None, now: datetime) -> bool:
     """True if a claim of the row may succeed: no row, no owner, or an owner whose lease has expired."""
     return row is None or row.liveness(now) in (Liveness.ENDED, Liveness.EXPIRED)

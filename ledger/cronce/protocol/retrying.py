@@ -27,7 +27,7 @@ _SHORTEST = timedelta(seconds=10)
 _LONGEST = timedelta(minutes=6)
 """The delays of Kubernetes' Job controller. EventBridge Scheduler rounds them up to a minute."""
 
-_CRASHES = LOST_REASONS | {Reason.CLOCK_SKEW}
+_CRASHES = LOST_REASONS | {Reason.CLOCK_SKEW, Reason.SLOT_UNUSABLE}
 _NEVER_BEGAN = frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED})
 
 

@@ -6,9 +6,9 @@ import threading
 from datetime import datetime, timedelta
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, Record, run_key
 from cronce.stores.codec import Item, decode, encode
-from cronce.stores.store import Page
+from cronce.stores.store import Page, page_of
 
 
 class MemoryStore:
@@ -49,8 +49,7 @@ class MemoryStore:
                 key: item for (owner, key), item in self._items.items() if owner == job and key.startswith(RUN_PREFIX)
             }
         keys = sorted((k for k in mine if before is None or k < run_key(before)), key=str.encode, reverse=True)
-        runs = tuple(r for r in (decode(mine[key]) for key in keys[:limit]) if isinstance(r, RunRecord))
-        return Page(runs, runs[-1].period if len(keys) > limit else None)
+        return page_of([mine[key] for key in keys[:limit]], decode, more=len(keys) > limit)
 
     def jobs(self) -> tuple[str, ...]:
         """The jobs with rows, in the order of their names."""

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, Record, run_key
 from cronce.stores.codec import decode, encode
-from cronce.stores.store import Page
+from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
 
 _SCHEMA = """
@@ -102,9 +102,7 @@ class SqliteStore:
         sql = "SELECT key, item FROM ledger WHERE job = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
         with self._transaction() as connection:
             rows = connection.execute(sql, (job, RUN_PREFIX, until, limit + 1)).fetchall()
-        records = (_decode(job, key, text) for key, text in rows[:limit])
-        runs = tuple(record for record in records if isinstance(record, RunRecord))
-        return Page(runs, runs[-1].period if len(rows) > limit else None)
+        return page_of(rows[:limit], lambda row: _decode(job, *row), more=len(rows) > limit)
 
     def jobs(self) -> tuple[str, ...]:
         """The jobs with rows, in the order of their names."""

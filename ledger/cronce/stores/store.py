@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import Record, RunRecord
+from cronce.protocol.records import Record, RunRecord, UnreadableRow
+from cronce.vocabulary.errors import RecordUnreadableError
 from cronce.vocabulary.values import value_class
+
+T = TypeVar("T")
+
+
+class Bound(str):
+    """The period of the last row of a page. Another writer chose it, so it may be one that no claim could have."""
+
+    __slots__ = ()
 
 
 @value_class
@@ -15,12 +25,42 @@ class Page:
     """Some runs of a job, newest period first.
 
     Attributes:
-        runs: The runs.
+        rows: The rows; those that cannot be read are among them.
         before: Pass it to `Store.query` for the next page; None if this is the last.
     """
 
-    runs: tuple[RunRecord, ...]
-    before: str | None
+    rows: tuple[RunRecord | UnreadableRow, ...]
+    before: Bound | None
+
+    @property
+    def runs(self) -> tuple[RunRecord, ...]:
+        """The rows that can be read."""
+        return tuple(row for row in self.rows if isinstance(row, RunRecord))
+
+    @property
+    def unreadable(self) -> tuple[UnreadableRow, ...]:
+        """The rows that cannot be read."""
+        return tuple(row for row in self.rows if isinstance(row, UnreadableRow))
+
+
+def page_of(items: Sequence[T], read: Callable[[T], Record], *, more: bool) -> Page:
+    """The page of these items; one unreadable row does not hide the others.
+
+    Args:
+        items: Rows of runs of one job, newest first.
+        read: Makes a record of one; raises `RecordUnreadableError`.
+        more: True if older rows follow.
+    """
+    rows: list[RunRecord | UnreadableRow] = []
+    for item in items:
+        try:
+            record = read(item)
+        except RecordUnreadableError as error:
+            rows.append(UnreadableRow(job=error.job, key=error.key, problem=error.problem))
+        else:
+            if isinstance(record, RunRecord):
+                rows.append(record)
+    return Page(tuple(rows), Bound(rows[-1].period) if more and rows else None)
 
 
 @runtime_checkable
@@ -34,9 +74,9 @@ class JobLister(Protocol):
 class Store(Protocol):
     """Keeps records and swaps them one at a time, atomically.
 
-    Every method raises `LedgerUnavailableError` if there is no usable answer (`transient` where
-    the same request may succeed a moment later) and `RecordUnreadableError` if a row cannot be
-    read. Safe to use from several threads.
+    Every method raises `LedgerUnavailableError` if there is no usable answer (`transient` if the same request may
+    succeed a moment later). `swap` and `get` raise `RecordUnreadableError` if the row cannot be read; `query` lists
+    such rows as `UnreadableRow`. Safe to use from several threads.
     """
 
     @property

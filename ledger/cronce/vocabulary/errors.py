@@ -69,11 +69,18 @@ class LedgerUnavailableError(CronceError):
 
 
 class RecordUnreadableError(LedgerUnavailableError):
-    """A row exists that this version cannot read; it is neither used nor overwritten."""
+    """A row exists that this version cannot read; it is neither used nor overwritten.
+
+    Attributes:
+        job: The row's job.
+        key: Its sort key.
+        problem: Why it cannot be read.
+    """
 
     def __init__(self, job: str, key: str, problem: str) -> None:
         self.job = job
         self.key = key
+        self.problem = problem
         super().__init__(
             f"row job={job!r} key={key!r}",
             problem,

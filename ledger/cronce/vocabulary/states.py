@@ -28,6 +28,8 @@ class Reason(StrEnum):
     LEASE_LOST = "lease_lost"
     TASK_STOPPED = "task_stopped"
     CLOCK_SKEW = "clock_skew"
+    SLOT_UNUSABLE = "slot_unusable"
+    """The claim had the run, but could not read or write the job's slot; the work did not start."""
     RELEASED = "released"
     OVERLAP = "overlap"
     SUSPENDED = "suspended"

@@ -11,11 +11,11 @@ from typing import Any
 
 from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, Record, run_key
 from cronce.stores.codec import decode, encode
 from cronce.stores.dynamo.attributes import condition, from_attributes, to_attributes
 from cronce.stores.dynamo.transport import Transport
-from cronce.stores.store import Page
+from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 
 _HINTS = {
@@ -110,10 +110,8 @@ class DynamoStore:
         if before is not None:
             request["ExclusiveStartKey"] = {"job": {"S": job}, "key": {"S": run_key(before)}}
         answer = self._call("Query", request)
-        records = (decode(from_attributes(item)) for item in answer["Items"][:limit])
-        runs = tuple(record for record in records if isinstance(record, RunRecord))
         more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
-        return Page(runs, runs[-1].period if more and runs else None)
+        return page_of(answer["Items"][:limit], lambda item: decode(from_attributes(item)), more=more)
 
     def create(self) -> bool:
         """Make an on-demand table with TTL on `expires_at`; in production use the CDK construct.
