@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,11 +23,10 @@ from tests.support.host import Host, until
 from tests.support.proxy import Mode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.host import Command
     from tests.support.proxy import Proxy
 
+SHIFTED = Path(__file__).parents[1] / "chaos" / "shifted"
 CLOCK = f"clock-{uuid.uuid4().hex[:8]}"
 """Its health has one address per host: another checkout's tests must not answer."""
 
@@ -275,6 +275,47 @@ def test_without_a_table_nothing_is_dispatched_and_sigterm_still_ends_it(remote_
     clock.send(signal.SIGTERM)
     assert clock.wait() == 0
     assert remote_host.logged == []
+
+
+@pytest.mark.lane("dynamodb-local")
+def test_a_clock_whose_host_time_is_set_loses_no_tick_doubles_none_and_sends_none_early(
+    remote_host: Host, tmp_path: Path
+) -> None:
+    """By hours and by seconds, in both directions; killed meanwhile, and begun on a host whose clock is wrong."""
+    offset = tmp_path / "offset"
+    shifted = {"PYTHONPATH": str(SHIFTED), "CHAOS_CLOCK": str(offset)}
+    logged = ["sh", "-c", 'echo "$CRONCE_JOB {period} $(date +%s.%N)" >>"$LOG"']
+
+    def set_clock(seconds: float) -> None:
+        offset.with_suffix(".new").write_text(str(seconds))
+        offset.with_suffix(".new").replace(offset)
+
+    def begin() -> Command:
+        which = ("--ledger", remote_host.url, "--job", CLOCK, "--lease", "5s")
+        return remote_host.start("cronce", "clock", *which, env=jobs(beat={"target": {"command": logged}}) | shifted)
+
+    set_clock(0)
+    clock = begin()
+    until(lambda: len(remote_host.logged) >= 2, "two ticks")
+    for seconds in (3600, 0, -3600, 4, 180, -9, 0):
+        set_clock(seconds)
+        await_more(remote_host, 2)
+    set_clock(3600)
+    await_more(remote_host, 2)
+    clock.send(signal.SIGKILL)
+    clock.wait()
+    clock = begin()
+    until(lambda: leads(clock), "the next leader", timeout=60)
+    await_more(remote_host, 12)
+    set_clock(0)
+    await_more(remote_host, 2)
+    clock.send(signal.SIGTERM)
+    assert clock.wait() == 0
+    expect_each_once(ticks_of(remote_host, "beat"))
+    sent = [(datetime.fromisoformat(period), float(at)) for _, period, at in map(str.split, remote_host.logged)]
+    assert [period for period, at in sent if at < period.timestamp()] == []
+    rows = remote_host.ledger.runs(f"{CLOCK}:beat")
+    assert {str(row.status) for row in rows} == {"SUCCEEDED"}
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,30 @@ class ManualClock:
         """Set the wall clock forward or back, as NTP does; no time passes."""
         self._now += by
 
+    def host(self) -> HostClock:
+        """The clock of one host: the wall clock may be set, the time that passes is everybody's."""
+        return HostClock(self)
+
     def meanwhile(self, *actions: Callable[[], object]) -> None:
         """Plan the actions, one for each of the next waits."""
         self._meanwhile.extend(actions)
+
+
+class HostClock:
+    """The clock of one host on a `ManualClock`, which is the true time."""
+
+    def __init__(self, true: ManualClock) -> None:
+        self._true = true
+        self.wrong_by = timedelta(0)
+
+    def now(self) -> datetime:
+        """The wall clock, which may be wrong."""
+        return self._true.now() + self.wrong_by
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment."""
+        return self._true.monotonic()
+
+    def wait(self, stop: StopSignal, seconds: float) -> bool:
+        """Move the true time on."""
+        return self._true.wait(stop, seconds)

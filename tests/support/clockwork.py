@@ -9,8 +9,10 @@ from cronce.client.leadership import LEADER, Leadership
 from cronce.client.ledger import Ledger
 from cronce.clock.config import ClockJob, CommandTarget
 from cronce.clock.service import ClockService
+from cronce.clock.store_time import StoreTime, TimedStore
 from cronce.schedule import Every
 from cronce.stores.memory import MemoryStore
+from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from cronce.client.claim import Claim
     from cronce.clock.dispatch import Delivery
     from cronce.stores.store import Store
+    from tests.support.clocks import HostClock
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When the stage opens."""
@@ -47,7 +50,10 @@ def at(offset: timedelta) -> str:
 class Process:
     """One process of a clock; the test decides when it works."""
 
-    def __init__(self, stage: Stage, service: ClockService, leadership: Leadership, ledger: Ledger) -> None:
+    def __init__(
+        self, stage: Stage, service: ClockService, leadership: Leadership, ledger: Ledger, host: HostClock
+    ) -> None:
+        self.host = host
         self.service = service
         self.leadership = leadership
         self.ledger = ledger
@@ -61,7 +67,10 @@ class Process:
         if self.ended:
             return 1.0
         if not self.leads:
-            claim = self.leadership.try_once()
+            try:
+                claim = self.leadership.try_once()
+            except LedgerUnavailableError:  # as `Leadership.wait` does
+                return 1.0
             self.leads = claim is not None and self.service.take_over(claim)
             return 0.0 if self.leads else 1.0
         pause = self.service.turn()
@@ -103,6 +112,7 @@ class Stage:
         period: str = LEADER,
         beside: bool = False,
         lease: timedelta = LEASE,
+        wrong_by: timedelta = timedelta(0),
     ) -> Process:
         """Start a process.
 
@@ -112,10 +122,14 @@ class Stage:
             period: The leader's row; another one than the others' lets it lead beside them.
             beside: True to collect dispatches in `Process.later` instead of carrying them out at once.
             lease: The leader's.
+            wrong_by: How far the wall clock of its host is ahead.
         """
         owner = f"process-{len(self.processes) + 1}"
-        ledger = Ledger(store or self.store, owner=owner, clock=self.clock)
-        leadership = Leadership(ledger, CLOCK, lease=lease, period=period, clock=self.clock)
+        host = self.clock.host()
+        host.wrong_by = wrong_by
+        time = StoreTime(host)
+        ledger = Ledger(TimedStore(store or self.store, time), owner=owner, clock=time)
+        leadership = Leadership(ledger, CLOCK, lease=lease, period=period, clock=time)
 
         def send(delivery: Delivery) -> str | None:
             self.receive(delivery)
@@ -134,10 +148,10 @@ class Stage:
             leading=leadership,
             send=send,
             grace=20.0,
-            clock=self.clock,
+            clock=time,
             start=start,
         )
-        process = Process(self, service, leadership, ledger)
+        process = Process(self, service, leadership, ledger, host)
         self.processes.append(process)
         return process
 

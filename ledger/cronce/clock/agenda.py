@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from cronce.clock.config import ClockJob
 from cronce.clock.plan import MOST_TICKS, pause_before
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.schedule import Latest
 from cronce.vocabulary.states import Status
 
@@ -65,6 +65,7 @@ class Agenda:
         """Every tick up to the cursor is settled."""
         self.job = job
         self.waiting: dict[datetime, Tick] = {}
+        self._begin = cursor
         self._seen_until: datetime
         self._next: datetime | None
         self._see(cursor)
@@ -78,12 +79,14 @@ class Agenda:
         """Add the ticks that became due. Returns the ones that had to be dropped, or None.
 
         After the clock was set back, ticks in the future are removed. When they are due again, the
-        ledger says that they were dispatched.
+        ledger says whether they were dispatched. So it does for the ticks of the last `starting_deadline`,
+        which are added again: some may have been dropped as too old while the clock was ahead.
         """
+        again = False
         if now < self._seen_until:
             self.waiting = {at: tick for at, tick in self.waiting.items() if at <= now}
-            self._see(now)
-            return None
+            again = self._seen_until - now > MAX_CLOCK_SKEW
+            self._see(max(now - self.job.starting_deadline, min(now, self._begin)) if again else now)
         if self.job.timetable is None or self._next is None or now < self._next:
             self._seen_until = now
             return None
@@ -91,7 +94,7 @@ class Agenda:
         for at in found.ticks:
             self.waiting.setdefault(at, Tick(job=self.job, at=at, since=monotonic, not_before=at))
         self._see(now)
-        return self._overflow(found)
+        return self._overflow(Latest(ticks=found.ticks) if again else found)
 
     def ready(self, now: datetime, *, busy: Container[datetime]) -> list[Tick]:
         """The ticks that may be tried now: first those on time, then those that are late, each oldest first.
@@ -143,26 +146,27 @@ def to_checkpoint(cursors: Mapping[ClockJob, datetime]) -> dict[str, dict[str, l
     return {_FIELD: {job.name: [int(at.timestamp()), _fingerprint(job)] for job, at in cursors.items()}}
 
 
-def from_checkpoint(jobs: Iterable[ClockJob], checkpoint: object, now: datetime) -> dict[str, datetime] | None:
-    """Where each job resumes after another leader; None if the checkpoint is not a clock's.
+def from_checkpoint(job: ClockJob, checkpoint: object, now: datetime) -> datetime | None:
+    """Where a job resumes after another leader; None if the checkpoint has no usable cursor for it.
 
-    A job that the checkpoint does not have is new and misses nothing: it begins now. A job whose
-    timetable was changed resumes from the cursor, because a tick may have become due while the leader
-    changed; but ticks older than its starting deadline were not due under this timetable.
+    A job that another leader's checkpoint does not have is new and misses nothing: it begins now. A job whose
+    timetable was changed resumes from the cursor, because a tick may have become due while the leader changed;
+    but ticks older than its starting deadline were not due under this timetable.
+
+    A cursor ahead of `now` comes from a clock that was wrong: its leader may have dropped what is due next.
     """
     stored = checkpoint.get(_FIELD) if isinstance(checkpoint, dict) else None
     if not isinstance(stored, dict):
         return None
-    cursors = {}
-    for job in jobs:
-        match stored.get(job.name):
-            case [int(seconds), str(fingerprint)] if 0 <= seconds <= now.timestamp():
-                at = datetime.fromtimestamp(seconds, UTC)
-                same = fingerprint == _fingerprint(job)
-                cursors[job.name] = at if same else max(at, now - job.starting_deadline)
-            case _:
-                cursors[job.name] = now
-    return cursors
+    if job.name not in stored:
+        return now
+    match stored[job.name]:
+        case [int(seconds), str(fingerprint)] if 0 <= seconds <= (now + MAX_CLOCK_SKEW).timestamp():
+            at = min(now, datetime.fromtimestamp(seconds, UTC))
+            same = fingerprint == _fingerprint(job)
+            return at if same else max(at, now - job.starting_deadline)
+        case _:
+            return None
 
 
 def from_rows(job: ClockJob, newest: Iterable[RunRecord], now: datetime) -> datetime:

@@ -16,7 +16,7 @@ from cronce.clock.config import SEPARATOR, ClockJob
 from cronce.clock.plan import Verdict, dispatch_lease, judge, pause_before
 from cronce.protocol.records import may_be_claimed
 from cronce.protocol.requests import RefusalReason
-from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
@@ -137,6 +137,9 @@ class Dispatcher:
                     return self._miss(tick)
                 case Verdict.ON_TIME | Verdict.CATCH_UP:
                     return self._dispatch(tick, caught_up=verdict is Verdict.CATCH_UP)
+        except RecordUnreadableError as error:
+            self._log("tick_refused", tick, level="ERROR", reason="UNREADABLE", message=str(error))
+            return Ending.SETTLED
         except LedgerUnavailableError as error:
             if tick.tries <= 1:
                 self._log("unavailable", tick, level="ERROR", message=f"{error}; the tick waits")
@@ -237,7 +240,7 @@ class Dispatcher:
             try:
                 claim.complete(receipt)
             except LeaseLostError as lost:
-                if isinstance(lost.__cause__, LedgerUnavailableError) and not self._give_up.is_set():
+                if _may_pass(lost.__cause__) and not self._give_up.is_set():
                     self._clock.wait(self._give_up, _BETWEEN_RECORDINGS)
                     continue
                 self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=f"dispatched, but {lost}")
@@ -255,3 +258,8 @@ class Dispatcher:
 
     def _log(self, event: str, tick: Tick, *, level: str = "INFO", **fields: object) -> None:
         report(event, level=level, clock=self._clock_name, job=self.row_job(tick.job), period=tick.period, **fields)
+
+
+def _may_pass(cause: BaseException | None) -> bool:
+    """True if the ledger was away; False if the row is somebody else's or cannot be read."""
+    return isinstance(cause, LedgerUnavailableError) and not isinstance(cause, RecordUnreadableError)

@@ -19,7 +19,7 @@ from cronce.clock.config import ClockJob
 from cronce.clock.dispatch import Dispatcher, Ending, Send
 from cronce.clock.plan import judge, may_start
 from cronce.vocabulary.environment import METRICS
-from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.states import Reason
 
@@ -132,6 +132,7 @@ class ClockService:
         self._agendas: list[Agenda] = []
         self._at_work: dict[tuple[str, datetime], tuple[Tick, float]] = {}  # and since when, monotonic
         self._ended: deque[tuple[Tick, Ending]] = deque()
+        self._broken: set[str] = set()
         self._released = threading.Event()
         self._released.set()
         self._renewed = self._reported_alive = self._began = -math.inf
@@ -183,22 +184,29 @@ class ClockService:
         """Begin a term with the cursor of each job. False if they cannot be read; the lease is then released."""
         now = self._clock.now()
         try:
-            cursors = from_checkpoint(self._jobs, claim.resume_from, now)
-            if cursors is None:
-                cursors = {
-                    job.name: from_rows(job, self._ledger.page(self._dispatcher.row_job(job), limit=_ROWS).runs, now)
-                    for job in self._jobs
-                }
+            cursors = [self._cursor(job, claim.resume_from, now) for job in self._jobs]
         except LedgerUnavailableError as error:
             report("unavailable", level="ERROR", job=self._name, message=f"{error}; cannot lead")
             self._give_back(claim, "the rows could not be read")
             return False
         self._claim = claim
-        self._agendas = [Agenda(job, cursors[job.name]) for job in self._jobs]
+        self._agendas = [Agenda(job, cursor) for job, cursor in zip(self._jobs, cursors, strict=True)]
         self._turned = self._began = self._clock.monotonic()
         self._renewed = -math.inf  # store the cursors of new jobs at once
         report("leading", job=self._name, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
         return True
+
+    def _cursor(self, job: ClockJob, checkpoint: object, now: datetime) -> datetime:
+        if (cursor := from_checkpoint(job, checkpoint, now)) is not None:
+            return cursor
+        try:
+            return from_rows(job, self._ledger.page(self._dispatcher.row_job(job), limit=_ROWS).runs, now)
+        except RecordUnreadableError as error:
+            # The rows of the ticks still decide; only where to look first is unknown.
+            report(
+                "unavailable", level="ERROR", clock=self._name, job=self._dispatcher.row_job(job), message=str(error)
+            )
+            return now - job.starting_deadline
 
     def turn(self) -> float | None:
         """Do everything that is due. Returns the seconds until the next turn, or None at the end of the term."""
@@ -229,7 +237,14 @@ class ClockService:
                 self._clock.wait(self._bell, pause)
 
     def _advance(self, agenda: Agenda, now: datetime, monotonic: float) -> None:
-        too_many = agenda.advance(now, monotonic)
+        try:
+            too_many = agenda.advance(now, monotonic)
+        except Exception as error:  # noqa: BLE001  # a timetable that fails stops only its own job
+            if agenda.job.name not in self._broken:
+                self._broken.add(agenda.job.name)
+                row_job = self._dispatcher.row_job(agenda.job)
+                report("tick_unclear", level="ERROR", clock=self._name, job=row_job, error=repr(error))
+            return
         if too_many is not None and too_many.first_dropped and too_many.last_dropped:
             report(
                 "tick_missed",

@@ -6,20 +6,23 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cronce.cli.runtime.options import CommandLine
-from cronce.client.leadership import Leadership
+from cronce.client.leadership import LEADER, Leadership
 from cronce.client.ledger import Ledger
 from cronce.client.settings import TaskSettings
+from cronce.client.time_source import SystemClock
 from cronce.clock.config import SEPARATOR, ClockJob, TaskTarget, config_from_json, config_from_toml
 from cronce.clock.service import ClockService, in_a_thread
+from cronce.clock.store_time import StoreTime, TimedStore
 from cronce.clock.targets import Targets
 from cronce.guard.health import HealthServer
 from cronce.guard.signals import SignalQueue
-from cronce.stores.urls import region_of
+from cronce.protocol.records import run_key
+from cronce.stores.urls import open_store, region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.environment import CLOCK, JOB, SCHEDULE_GROUP
@@ -130,7 +133,9 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
     name, url = settings.required_job(), settings.required_ledger()
     if SEPARATOR in name:
         raise InputInvalidError(JOB if options.job is None else "--job", name, f"a name without {SEPARATOR!r}")
-    ledger = Ledger.from_settings(settings)
+    time = StoreTime(SystemClock())
+    store = TimedStore(open_store(url, lease=settings.policy.lease, what=settings.ledger_called), time)
+    ledger = Ledger(store, policy=settings.policy, clock=time)
 
     def schedule_group() -> str:
         from cronce.ecs import schedule_group_of  # noqa: PLC0415  # for task targets only
@@ -144,16 +149,19 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
         jobs,
         name=name,
         ledger=ledger,
-        leading=Leadership(ledger, name, lease=settings.policy.lease, poll=parse_duration(options.poll, what="--poll")),
+        leading=Leadership(
+            ledger, name, lease=settings.policy.lease, poll=parse_duration(options.poll, what="--poll"), clock=time
+        ),
         send=targets,
         grace=grace,
+        clock=time,
     )
     in_a_thread(lambda: targets.prepare(jobs))
     HealthServer(service.trouble, name=name, ledger=url).start()
-    return _serve(service, signals, grace)
+    return _serve(service, lambda: store.hear(name, run_key(LEADER)), signals, grace)
 
 
-def _serve(service: ClockService, signals: SignalQueue, grace: float) -> int:
+def _serve(service: ClockService, before: Callable[[], None], signals: SignalQueue, grace: float) -> int:
     """Run the loop until it ends or a signal arrives.
 
     The loop has its own thread: this one handles signals while the loop retries an unavailable ledger.
@@ -163,6 +171,7 @@ def _serve(service: ClockService, signals: SignalQueue, grace: float) -> int:
 
     def loop() -> None:
         try:
+            before()
             service.run()
         except Exception as error:  # noqa: BLE001  # handed on
             failures.append(error)
