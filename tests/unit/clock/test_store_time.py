@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.support.clocks import HostClock, ManualClock
 from tests.support.clockwork import SECOND, T0
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MILLISECOND = timedelta(milliseconds=1)
 STEPS = [
@@ -132,11 +136,12 @@ def test_each_answer_of_a_store_brings_its_time() -> None:
             """The true time."""
             return true.now().replace(microsecond=0)
 
-    for ask in (
+    asks: list[Callable[[TimedStore], object]] = [
         lambda store: store.get("job", "slot"),
         lambda store: store.query("job", limit=1),
         lambda store: store.hear("job", run_key("leader")),
-    ):
+    ]
+    for ask in asks:
         time = StoreTime(host)
         ask(TimedStore(Telling(), time))
         assert time.now() == T0
