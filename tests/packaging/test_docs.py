@@ -23,7 +23,6 @@ from cronce.vocabulary.values import field_names
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
-GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text()
 README = (ROOT / "README.md").read_text()
 POLICIES = (ROOT / "docs" / "policies.md").read_text()
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -83,9 +82,10 @@ def test_every_exit_code_is_described() -> None:
     assert coded - {exit_codes.PROBLEM, exit_codes.BY_SIGNAL} == described
 
 
-def test_every_test_that_a_guarantee_names_exists() -> None:
+@pytest.mark.parametrize("page", ["docs/guarantees.md", "SECURITY.md"])
+def test_every_test_that_a_page_names_exists(page: str) -> None:
     """`tests/path.py::test_name`, or with its class between them."""
-    named = re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", GUARANTEES)
+    named = re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", (ROOT / page).read_text())
     missing = [f"{path}{names}" for path, names in named if not _defines(ROOT / path, names.split("::")[1:])]
     assert named
     assert missing == []
