@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from cronce.client.ledger import Ledger
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.sqlite import SqliteStore
 from cronce.stores.urls import open_store, region_of
@@ -113,3 +116,17 @@ def test_a_bad_url_is_one_clear_line(url: object, says: str) -> None:
 def test_a_url_says_in_which_region_the_rest_is(url: str, region: str | None) -> None:
     """In its options, or in the table's ARN."""
     assert region_of(url) == region
+
+
+def test_a_ledger_that_a_program_only_drops_closes_its_file(tmp_path: Path) -> None:
+    """Nobody is warned of an open connection, on any Python."""
+    ledger = Ledger.from_url(f"sqlite:///{tmp_path}/runs.db")
+    ledger.create()
+    store = ledger._store
+    assert isinstance(store, SqliteStore)
+    connection = store._connection
+    assert connection is not None
+    del ledger, store
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

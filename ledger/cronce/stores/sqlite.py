@@ -122,6 +122,11 @@ class SqliteStore:
                 self._connection.close()
                 self._connection = None
 
+    def __del__(self) -> None:
+        # Nobody can close the store of a ledger that a program only drops; Python 3.13 warns of its connection.
+        if connection := getattr(self, "_connection", None):
+            connection.close()
+
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction that holds the write lock from its beginning."""
