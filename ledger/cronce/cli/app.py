@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ import click
 from cronce.cli.actions.find_jobs import find_jobs, nearest
 from cronce.cli.actions.look_up import About, RowKind, kind_by_name, look_up
 from cronce.cli.output.advice import Commands
+from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_output
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
 from cronce.client.settings import TaskSettings
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code. Every error is one line on stderr."""
-    _never_fail_to_print()
+    prepare_streams()
     try:
         code = cronce.main(args=arguments, prog_name="cronce", standalone_mode=False)
+        sys.stdout.flush()
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "cronce"
         return complain(f"{error.format_message()} See {command} --help", exit_codes.USAGE)
@@ -44,10 +45,11 @@ def main(arguments: list[str]) -> int:
         return complain(str(error), _code_of(error))
     except (click.Abort, KeyboardInterrupt):
         return exit_codes.BY_SIGNAL + signal.SIGINT
-    except _ReaderLeftError:
-        # Else the interpreter would fail at exit, when it flushes what is not written yet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exit_codes.BY_SIGNAL + signal.SIGPIPE
+    except OutputLostError as lost:
+        silence_output()
+        if lost.reader_left:
+            return exit_codes.BY_SIGNAL + signal.SIGPIPE
+        return complain(f"the output cannot be written: {lost.cause}")
     return code if isinstance(code, int) else 0
 
 
@@ -56,10 +58,6 @@ def _code_of(error: CronceError) -> int:
 
     away = isinstance(error, LedgerUnavailableError | CallRefusedError | CallUnavailableError)
     return exit_codes.UNAVAILABLE if away else exit_codes.PROBLEM
-
-
-class _ReaderLeftError(Exception):
-    """The reader of our output has gone; click would report a `BrokenPipeError` as a failure."""
 
 
 class RuntimeCommand(click.Command):
@@ -105,14 +103,6 @@ A click command is the attribute `command` of its module.
 
 class _Cronce(click.Group):
     """A group that loads a command on first use."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            code: object = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise _ReaderLeftError from None
-        return code
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(COMMANDS)
@@ -296,10 +286,3 @@ def complain(message: str, code: int = exit_codes.PROBLEM) -> int:
     """Print one line on stderr and return the exit code."""
     click.echo(f"cronce: {visible(message)}", err=True)
     return code
-
-
-def _never_fail_to_print() -> None:
-    """Print characters that the terminal's encoding lacks as escapes."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
