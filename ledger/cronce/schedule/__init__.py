@@ -5,12 +5,13 @@
     schedule.next(now)        # the first tick strictly after `now`, in UTC
 
 `_schedule` parses an expression: `_unix` converts five fields to six; `_cron` holds the six as sets, parsed
-by `_fields` and `_days`; `_zoned` places them in a time zone; `_ticks` has the two simple kinds.
+by `_fields` and `_days`; `_zoned` places them in a time zone of `_zones`; `_ticks` has the two simple kinds.
 `_timetable` has what every timetable answers, `_words` the texts for people.
 """
 
 from cronce.schedule._schedule import MAX_LENGTH, Every, Kind, Schedule, parse
 from cronce.schedule._timetable import MOST_COUNTED, Latest, PeriodForm, Preview, Timetable
+from cronce.schedule._zones import ZoneData, zone_data
 from cronce.schedule.errors import ScheduleInvalidError
 
 __all__ = [
@@ -24,5 +25,7 @@ __all__ = [
     "Schedule",
     "ScheduleInvalidError",
     "Timetable",
+    "ZoneData",
     "parse",
+    "zone_data",
 ]

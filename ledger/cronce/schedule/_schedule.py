@@ -12,7 +12,8 @@ from cronce.schedule._ticks import Once, Rate, Ticks, Until, parse_at, parse_rat
 from cronce.schedule._timetable import Timetable, instant_of
 from cronce.schedule._unix import unix_to_eventbridge
 from cronce.schedule._words import words_of
-from cronce.schedule._zoned import ZonedCron, zone_of
+from cronce.schedule._zoned import ZonedCron
+from cronce.schedule._zones import zone_of
 from cronce.schedule.errors import ScheduleInvalidError
 from cronce.vocabulary.durations import format_duration
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from itertools import islice
 
 from cronce.schedule._ticks import Once, Rate, Ticks, Until
 from cronce.schedule._words import note_of
-from cronce.schedule._zoned import ZonedCron, zone_of
+from cronce.schedule._zoned import ZonedCron
+from cronce.schedule._zones import zone_data, zone_of
 from cronce.schedule.errors import ScheduleInvalidError
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import period_of
@@ -20,6 +21,7 @@ MOST_COUNTED = 20_000
 
 _INSTANT = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
+_LAST_WORKDAY = "EventBridge's own preview does not list every day to which 29W, 30W or 31W moves a tick; LW it lists"
 # An instant within a day of either end of the calendar may have no local time.
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)
 _LAST = datetime(9999, 12, 30, tzinfo=UTC)
@@ -109,8 +111,7 @@ class Timetable:
     @property
     def at_most_daily(self) -> bool:
         """True if no local day can have two ticks."""
-        ticks = self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
-        match ticks:
+        match self._kind_of_ticks:
             case ZonedCron(cron=cron):
                 return cron.minutes.bit_count() == cron.hours.bit_count() == 1
             case Rate(interval=interval):
@@ -139,9 +140,29 @@ class Timetable:
         """The timetable in words."""
         return self.expression
 
+    @property
+    def caution(self) -> str:
+        """Why some ticks of this expression are uncertain, whatever the day; else empty."""
+        ticks = self._kind_of_ticks
+        return _LAST_WORKDAY if isinstance(ticks, ZonedCron) and ticks.names_a_last_workday else ""
+
+    def uncertain(self, tick: datetime) -> str:
+        """Why EventBridge may not have this tick; else empty. An uncertain tick without a run is not missed.
+
+        Either the tick is on a day to which `31W` or the like moved it, or two copies of the zone data on this
+        machine disagree about it.
+        """
+        ticks = self._kind_of_ticks
+        reasons = [_LAST_WORKDAY] if isinstance(ticks, ZonedCron) and ticks.moved(tick) else []
+        used, *others = zone_data(self.timezone) or (None,)
+        reasons += [
+            f"not a tick by zone data {other}, only by {used}" for other in others if not self._has(tick, other.zone)
+        ]
+        return "; ".join(reasons)
+
     def is_over(self, now: datetime) -> bool:
         """True if there is no tick after `now`. False for a rate without a start, whose ticks are unknown."""
-        ticks = self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
+        ticks = self._kind_of_ticks
         if isinstance(ticks, Rate) and ticks.start is None:
             return self.end is not None and self.end <= now
         return self.next(now) is None
@@ -235,10 +256,26 @@ class Timetable:
         tick = self._ticks.at_or_after(since)
         previews: list[Preview] = []
         while tick is not None and len(previews) < count:
-            note = note_of(self._ticks, self._zone, since=since, tick=tick)
+            notes = (note_of(self._ticks, self._zone, since=since, tick=tick), self.uncertain(tick))
+            note = "; ".join(note for note in notes if note)
             previews.append(Preview(utc=tick, local=tick.astimezone(self._zone), note=note))
             since, tick = tick, self.next(tick)
         return previews
+
+    @property
+    def _kind_of_ticks(self) -> Ticks:
+        """The ticks without the end."""
+        return self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
+
+    def _has(self, tick: datetime, zone: tzinfo) -> bool:
+        """True if the tick is one in this zone too."""
+        match self._kind_of_ticks:
+            case ZonedCron() as ticks:
+                return replace(ticks, zone=zone).at_or_after(tick) == tick
+            case Once(instant=instant):
+                return instant.astimezone(self._zone).replace(tzinfo=zone) == instant
+            case _:
+                return True
 
     def _between(self, tick: datetime | None, until: datetime) -> Iterator[datetime]:
         while tick is not None and tick < until:

@@ -61,6 +61,7 @@ _ZONE = re.compile(r"(?:CRON_)?TZ=(?P<zone>\S+)\s+(?P<rest>.+)", re.IGNORECASE)
 _EVERY = re.compile(r"@every\s+(?:(?P<h>[0-9]{1,6})h)?(?:(?P<m>[0-9]{1,6})m)?(?:(?P<s>[0-9]{1,8})s)?")
 _HASH = re.compile(r"H(?:\((?P<low>[0-9]{1,2})-[0-9]{1,2}\))?(?P<step>/[0-9]{1,2})?")
 _SPREAD = (range(60), range(24), range(1, 29), range(1, 13), range(7))
+_SIGN = re.compile(r"[?#L]|[0-9]W")
 _STEP_OF_SECONDS = re.compile(r"\*(?:/(?P<step>[0-9]{1,2}))?")
 
 
@@ -135,10 +136,11 @@ def _other_dialect(text: str) -> ScheduleInvalidError | None:
     if text.lower().startswith("@every"):
         return ScheduleInvalidError("expression", text, _instead_of_every(text))
     words = split_fields(text)
-    for instead, reason in ((_hash, "H is Jenkins's"), (_signs, "? L W # need six fields"), (_seconds, "")):
-        if (other := instead(words)) is not None:
-            allowed = f"{other}; {reason}" if reason else other
-            return ScheduleInvalidError("expression", text, allowed)
+    if (other := _signs(words)) is not None:
+        field, word = (DAY_OF_MONTH, words[2]) if _SIGN.search(words[2]) else (DAY_OF_WEEK, words[4])
+        return ScheduleInvalidError(field.name, word, f"{other}; ? L W # need EventBridge's six fields")
+    if (other := _hash(words) or _seconds(words)) is not None:
+        return ScheduleInvalidError("expression", text, other)
     return None
 
 
@@ -170,7 +172,9 @@ def _hash(words: list[str]) -> str | None:
         number(match, values) if (match := _HASH.fullmatch(word)) else word
         for word, values in zip(words, _SPREAD, strict=True)
     ]
-    return _if_valid(lambda: unix_to_eventbridge(" ".join(chosen)), f"a number in place of H: {' '.join(chosen)}")
+    return _if_valid(
+        lambda: unix_to_eventbridge(" ".join(chosen)), f"numbers in place of Jenkins's H: {' '.join(chosen)}"
+    )
 
 
 def _signs(words: list[str]) -> str | None:
@@ -178,13 +182,13 @@ def _signs(words: list[str]) -> str | None:
     if len(words) != _FIVE:
         return None
     minutes, hours, day_of_month, month, day_of_week = words
-    if not re.search(r"[?#]|L|[0-9]W", f"{day_of_month} {re.sub('[A-Z]{3}', '', day_of_week)}"):
+    if not _SIGN.search(day_of_month) and not _SIGN.search(re.sub("[A-Z]{3}", "", day_of_week)):
         return None
     # Unix counts weekdays from 0, EventBridge from 1: names leave no doubt. The number behind # is not a day.
     day_of_week = re.sub(r"(?<![#0-9/])[0-7](?![0-9])", lambda day: DAY_NAMES[int(day[0]) % 7], day_of_week)
     if day_of_month == "*" and day_of_week != "?":
         day_of_month = "?"
-    elif day_of_week == "*":
+    elif day_of_week == "*" and day_of_month != "?":
         day_of_week = "?"
     six = f"{minutes} {hours} {day_of_month} {month} {day_of_week} *"
     return _if_valid(lambda: parse_cron(six), f"cron({six})")

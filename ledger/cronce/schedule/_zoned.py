@@ -18,40 +18,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronce.schedule._cron import Cron
+from cronce.schedule._days import NearestWorkday
 from cronce.schedule._fields import FIRST_YEAR, LAST_YEAR
-from cronce.schedule.errors import ScheduleInvalidError
 
-_ALLOWED = (
-    "an IANA time zone for which this machine has data, such as Europe/Berlin; "
-    "slim images have no data: install the PyPI package tzdata"
-)
-# Names that some hosts have: not a place, or with leap seconds, and not in the IANA database.
-_NOT_A_PLACE = ("localtime", "Factory", "posixrules", "posix/", "right/")
-
+_DOUBTFUL_FROM = 29
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
 _INSTANT = timedelta(microseconds=1)
 _NEVER = timedelta.max
 _BEGIN = datetime(FIRST_YEAR - 1, 12, 30, tzinfo=UTC)
 _END = datetime(LAST_YEAR + 1, 1, 3, tzinfo=UTC)
-
-
-def zone_of(name: object) -> tzinfo:
-    """The time zone of that name. Never falls back to UTC.
-
-    Raises:
-        ScheduleInvalidError: There is no such zone, or no data for it on this machine.
-    """
-    if name == "UTC":
-        return UTC
-    if not isinstance(name, str) or name.startswith(_NOT_A_PLACE):
-        raise ScheduleInvalidError("timezone", name, _ALLOWED)
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  # a schedule in UTC needs neither the module nor the data
-
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        raise ScheduleInvalidError("timezone", name, _ALLOWED) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +89,16 @@ class ZonedCron:
         """True if the local time of `tick` occurs twice that day."""
         local = tick.astimezone(self.zone)
         return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
+
+    def moved(self, tick: datetime) -> bool:
+        """True if `31W` or the like moved this tick to another day than the one that it names."""
+        days = self.cron.days
+        return self.names_a_last_workday and tick.astimezone(self.zone).day != getattr(days, "day", None)
+
+    @property
+    def names_a_last_workday(self) -> bool:
+        """True for `29W`, `30W` and `31W`. EventBridge's own preview does not list all days that Quartz does."""
+        return isinstance(self.cron.days, NearestWorkday) and self.cron.days.day >= _DOUBTFUL_FROM
 
     def skipped(self, since: datetime, until: datetime) -> list[datetime]:
         """The matching local times (naive) between two instants that the clocks skipped; none before `start`."""

@@ -10,7 +10,7 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Kind, Timetable, parse
+from cronce.schedule import Kind, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.values import value_class
@@ -90,6 +90,8 @@ def command(
     console.say(f"{visible(table.name)}{table.ticks.describe()}")
     if table.remark:
         console.say(f"{table.remark[0].upper()}{table.remark[1:]}.")
+    if copies := zone_data(table.ticks.timezone):
+        console.say(f"Time zone data: {copies[0]}.")
     if ticks:
         console.print(ticks_table(ticks, zone=table.ticks.timezone, now=None if since else datetime.now(UTC)))
     if not ticks:
