@@ -67,7 +67,7 @@ def zone_data(name: str) -> tuple[ZoneData, ...]:
     if zone_of(name) is UTC:
         return ()
     import zoneinfo  # noqa: PLC0415
-    from importlib import resources  # noqa: PLC0415
+    from importlib import import_module, resources  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
     copies: list[ZoneData] = []
@@ -83,11 +83,10 @@ def zone_data(name: str) -> tuple[ZoneData, ...]:
                 )
             break
     try:
-        import tzdata  # type: ignore[import-untyped,unused-ignore]  # noqa: PLC0415  # optional
-
+        tzdata = import_module("tzdata")  # optional, and by name: it is data, found as `zoneinfo` finds it
         with resources.files(tzdata).joinpath("zoneinfo", *name.split("/")).open("rb") as data:
             packaged = zoneinfo.ZoneInfo.from_file(data, key=name)
-        copies.append(ZoneData(version=tzdata.IANA_VERSION, source="tzdata", zone=packaged))
+        copies.append(ZoneData(version=str(tzdata.IANA_VERSION), source="tzdata", zone=packaged))
     except (ImportError, OSError):
         pass  # no such package, or it does not have this zone
     return tuple(copies)

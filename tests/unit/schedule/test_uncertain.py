@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import zoneinfo
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
-import tzdata
 
 from cronce.schedule import Every, ScheduleInvalidError, ZoneData, parse, zone_data
 from cronce.schedule import _timetable as timetable_module
@@ -18,6 +18,8 @@ from cronce.schedule import _timetable as timetable_module
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+tzdata = importlib.import_module("tzdata")  # it has no stubs
 
 DAY = timedelta(days=1)
 BERLIN = "Europe/Berlin"
