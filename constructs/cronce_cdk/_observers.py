@@ -70,7 +70,7 @@ class Observers:
             module="watchdog",
             environment={**variables, MISSED_AFTER: format_duration(missed_after)},
             statements=[
-                _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
+                _rows(ledger, "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
             ],
             description="Checks for missed ticks and lost runs",

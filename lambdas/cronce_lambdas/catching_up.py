@@ -14,9 +14,6 @@ from cronce.protocol.requests import too_late
 from cronce.protocol.retrying import Relaunch, after_attempt, never_began
 from cronce_lambdas.memory import MOST_TICKS, Memory
 
-CATCH_UP_WITHIN = timedelta(days=1)
-"""How late a tick may be caught up if the job has no starting deadline."""
-
 _NO_SHOW = timedelta(minutes=15)
 """A catch-up task that has not claimed its run after this time is given up."""
 
@@ -44,15 +41,19 @@ def to_catch_up(policy: Policy, missed: Sequence[datetime], *, newest: datetime 
             assert_never(policy.catch_up)
 
 
-def with_backlog(memory: Memory, policy: Policy, ticks: Sequence[datetime]) -> Memory:
-    """The memory with more ticks to catch up; under `LATEST` only the newest remains."""
+def with_backlog(memory: Memory, policy: Policy, ticks: Sequence[datetime]) -> tuple[Memory, tuple[datetime, ...]]:
+    """The memory with more ticks to catch up, and the oldest ticks, for which it has no place.
+
+    Under `LATEST` only the newest tick remains, as the policy says.
+    """
     if not ticks:
-        return memory
-    known = set(memory.backlog)
-    backlog = (*memory.backlog, *(tick for tick in ticks if tick not in known))
-    backlog = tuple(sorted(backlog))[-1 if policy.catch_up is CatchUp.LATEST else -MOST_TICKS :]
+        return memory, ()
+    every = tuple(sorted({*memory.backlog, *ticks}))
+    most = 1 if policy.catch_up is CatchUp.LATEST else MOST_TICKS
+    backlog, dropped = every[-most:], every[:-most]
     kept = bool(memory.backlog) and backlog[0] == memory.backlog[0]
-    return replace(memory, backlog=backlog, launched_at=memory.launched_at if kept else None)
+    then = replace(memory, backlog=backlog, launched_at=memory.launched_at if kept else None)
+    return then, () if policy.catch_up is CatchUp.LATEST else dropped
 
 
 class Step(Enum):
@@ -84,13 +85,22 @@ def catch_up_step(
     if never_began(run):
         if memory.launched_at is not None:
             return Step.WAIT if now - memory.launched_at < _NO_SHOW else Step.DROP
-        if too_late(tick, policy.starting_deadline or CATCH_UP_WITHIN, now):
+        if too_late(tick, policy.starting_deadline, now):
             return Step.DROP
         return Step.WAIT if busy else Step.LAUNCH
     if isinstance(after_attempt(run, policy=policy, enabled=enabled), Relaunch):
         since = run.finished_at or now
         return Step.WAIT if now - since < _PATIENCE_WITH_RETRIES else Step.DROP
     return Step.DROP
+
+
+def why_dropped(memory: Memory, *, policy: Policy, enabled: bool) -> str | None:
+    """Why the first tick is not caught up, if no task claimed it; None if a person has switched the job off."""
+    if not enabled or policy.suspend or policy.catch_up is CatchUp.NONE:
+        return None
+    if memory.launched_at is not None:
+        return f"its catch-up task did not claim it within {_NO_SHOW // timedelta(minutes=1)} minutes"
+    return "its starting deadline has passed"
 
 
 def first_done(memory: Memory) -> Memory:

@@ -17,11 +17,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
-from cronce import Status
+from cronce import Reason, Status
 from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import never_began
@@ -32,6 +32,7 @@ from cronce_lambdas.memory import Memory, Pending, Timing
 _FURTHEST = timedelta(days=370)
 """Older ticks are not judged: rows expire after 400 days."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SURE_BEFORE = timedelta(seconds=5)
 """Margin for clock differences and stale replicas: what a look reads was true this long before the look."""
 
@@ -42,17 +43,25 @@ class Due:
 
     Attributes:
         ticks: Oldest first.
-        left_out: The number of older ticks that are not judged; those of a cron are counted up to 20,000.
+        left_out: The number of older ticks that are not judged; see `MOST_COUNTED` of the schedule.
         memory: What to remember after the ticks are judged.
+        changed_from: The timing before, if the schedule was moved since the last look.
     """
 
     ticks: tuple[datetime, ...]
     left_out: int
     memory: Memory
+    changed_from: Timing | None = None
 
 
 def due(
-    memory: Memory | None, job: JobDefinition, *, looked_at: datetime | None, now: datetime, missed_after: timedelta
+    memory: Memory | None,
+    job: JobDefinition,
+    *,
+    looked_at: datetime | None,
+    now: datetime,
+    missed_after: timedelta,
+    born_at: datetime | None = None,
 ) -> Due:
     """The ticks of the job to judge now.
 
@@ -62,11 +71,14 @@ def due(
         looked_at: When the last look began.
         now: When this look began.
         missed_after: How long after the end of its window a tick may still be delivered.
+        born_at: When the ledger was created. Whatever ran before that has no row here, so it is not judged.
 
     Raises:
         ScheduleInvalidError: The expression cannot be parsed, or the zone has no data.
     """
+    before = memory
     memory = _up_to_date(memory, job, looked_at)
+    moved = before is not None and before.timing.place != memory.timing.place and job.created_at <= before.modified_at
     late_before = now - missed_after
     until = late_before - memory.timing.window
     ticks, left_out = memory.timing.ticks(max(memory.since, until - _FURTHEST), until)
@@ -76,7 +88,18 @@ def due(
         since=until if ticks else memory.since,
         pending=tuple(pending for pending in memory.pending if pending.window_ends_at > late_before),
     )
-    return Due(ticks=tuple(sorted({*old, *ticks})), left_out=left_out, memory=after)
+    every = sorted({*old, *ticks})
+    judged = [tick for tick in every if born_at is None or tick >= born_at]
+    if len(judged) < len(every) or (born_at is not None and after.backlog):
+        assert born_at is not None  # noqa: S101  # or no tick would be left out
+        backlog = tuple(tick for tick in after.backlog if tick >= born_at)
+        after = replace(after, backlog=backlog, launched_at=after.launched_at if backlog == after.backlog else None)
+    return Due(
+        ticks=tuple(tick for tick in judged if not memory.timing.is_doubtful(tick)),
+        left_out=left_out + len(every) - len(judged),
+        memory=after,
+        changed_from=before.timing if before is not None and moved else None,
+    )
 
 
 class Verdict(Enum):
@@ -113,11 +136,23 @@ def names_its_own_periods(runs: Sequence[RunRecord], since: datetime) -> bool:
     )
 
 
+def is_unguarded(runs: Sequence[RunRecord]) -> bool:
+    """True if the newest task of the job ended without asking the ledger, so that a missing row proves nothing.
+
+    Args:
+        runs: The newest runs of the job.
+    """
+    known = [run for run in runs if run.attempt > 0 or run.reason == Reason.UNCLAIMED]
+    newest = max(known, key=lambda run: run.finished_at or run.claimed_at or _EPOCH, default=None)
+    return newest is not None and newest.reason == Reason.UNCLAIMED
+
+
 def _up_to_date(memory: Memory | None, job: JobDefinition, looked_at: datetime | None) -> Memory:
     timing, target = Timing.of(job), _fingerprint(job.target)
-    new = Memory(timing=timing, target=target, modified_at=job.modified_at, since=job.modified_at)
+    new = Memory(timing=timing, target=target, modified_at=job.modified_at, since=job.modified_at, job=job.job)
     if memory is None or job.created_at > memory.modified_at:
         return new
+    memory = replace(memory, job=job.job)
     if job.modified_at <= memory.modified_at:
         return memory
     if timing == memory.timing and target != memory.target:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
 
-from cronce import ConcurrencyPolicy, Ledger, Reason, Status, Trigger
+from cronce import CatchUp, Ledger, Reason, RecordUnreadableError, Trigger
 from cronce.client.leadership import Leadership
 from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, Launcher
-from cronce.protocol.records import Liveness, RunRecord
-from cronce.protocol.retrying import Leave, after_attempt, never_began
-from cronce.protocol.transitions import Event
+from cronce.protocol.records import RunRecord
+from cronce.protocol.retrying import Relaunch, never_began
 from cronce.vocabulary.names import period_of
-from cronce.vocabulary.policy import CatchUp
-from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, with_backlog
-from cronce_lambdas.due import Due, Verdict, due, names_its_own_periods, verdict
+from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, why_dropped, with_backlog
+from cronce_lambdas.due import Due, Verdict, due, is_unguarded, names_its_own_periods, verdict
+from cronce_lambdas.launches import Launches
+from cronce_lambdas.lost import NEWEST, LostRuns, is_now_and_then
 from cronce_lambdas.memory import Memory, to_value
-from cronce_lambdas.notices import Bus, missed
+from cronce_lambdas.notices import Bus, missed, not_judged, schedule_changed
+from cronce_lambdas.rows import Rows
 from cronce_lambdas.settings import Settings
 
 MEMORY = "cronce:watchdog"
@@ -28,13 +29,9 @@ MEMORY = "cronce:watchdog"
 LEASE = timedelta(minutes=1)
 
 _SOON = timedelta(seconds=10)
-_NOW_AND_THEN = timedelta(minutes=10)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FEW = 3
-"""Up to this many rows are read one by one; more are read a page at a time."""
-
-_NEWEST = 20
-"""How many of a job's newest runs are read when no row names the one of interest."""
+_ONE_DEPLOYMENT = timedelta(days=2)
+SPARE = "+"
+"""Ends the period of a memory that is kept beside an unreadable one. No schedule's name has this character."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +41,8 @@ class Look:
     Attributes:
         now: When it began.
         looked_at: When the last look began.
+        born_at: When the ledger's table was created; None if unknown. Ticks before that are not judged.
+        first_at: When the first look at this ledger began; None if unknown.
         found: Counts of what this look found.
     """
 
@@ -53,7 +52,32 @@ class Look:
     bus: Bus
     now: datetime
     looked_at: datetime | None
-    found: Counter[str]
+    born_at: datetime | None = None
+    first_at: datetime | None = None
+    found: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Reads rows, readable or not."""
+        return Rows(self.ledger, self.settings.ledger_name)
+
+    @cached_property
+    def launches(self) -> Launches:
+        """Arranges tasks."""
+        name = self.settings.ledger_name
+        return Launches(ledger=self.ledger, launcher=self.launcher, bus=self.bus, name=name)
+
+    @cached_property
+    def lost(self) -> LostRuns:
+        """Settles lost runs."""
+        return LostRuns(
+            ledger=self.ledger,
+            rows=self.rows,
+            launches=self.launches,
+            now=self.now,
+            now_and_then=is_now_and_then(self.looked_at, self.now),
+            found=self.found,
+        )
 
     def at(self, job: JobDefinition, memory: Memory | None) -> None:
         """Do what is due for the job, and remember it.
@@ -61,157 +85,134 @@ class Look:
         Raises:
             CronceError: An operation for this job failed; the next look tries again.
         """
-        busy = self._settle_lost(job)
+        busy = self.lost.settle(job)
         if not job.delivers_ticks or not job.ticks_are_known:
             return
-        todo = due(memory, job, looked_at=self.looked_at, now=self.now, missed_after=self.settings.missed_after)
+        todo = due(
+            memory,
+            job,
+            looked_at=self.looked_at,
+            now=self.now,
+            missed_after=self.settings.missed_after,
+            born_at=self._born_at(job),
+        )
+        if todo.changed_from is not None:
+            self.bus.put([schedule_changed(job, todo.changed_from, ledger=self.settings.ledger_name)])
+        if todo.left_out:
+            self.found["not_judged"] += todo.left_out
+            self.bus.put([not_judged(job.job, todo, ledger=self.settings.ledger_name)])
         then = self._judge(job, todo) if todo.ticks else todo.memory
         if then.backlog:
             then = self._catch_up(job, then, busy=busy)
         if then != memory:
             self._remember(job, then)
 
-    def _settle_lost(self, job: JobDefinition) -> bool:
-        """Settle runs whose lease has expired; True if a run of the job is alive."""
-        alive = [run for run in self._running(job) if not self._settle_if_lost(job, run)]
-        return bool(alive)
+    def _born_at(self, job: JobDefinition) -> datetime | None:
+        """From when on the ledger can have rows of the job.
 
-    def _running(self, job: JobDefinition) -> list[RunRecord]:
-        """The RUNNING runs of the job.
-
-        The slot names the run that works. A run that waits is not in the slot, and `ALLOW` has no slot: then
-        the newest runs are read too. Under `FORBID` a run is without the slot only for an instant, so runs
-        that died in that instant are searched every ten minutes.
+        Without the table's own date, the first look tells: a schedule that is days older than that ran before this
+        ledger existed. A younger one is taken for a part of the same deployment.
         """
-        policy = job.policy.concurrency_policy
-        found: dict[str, RunRecord] = {}
-        if policy is not ConcurrencyPolicy.FORBID or self._now_and_then:
-            found = {run.period: run for run in self.ledger.page(job.job, limit=_NEWEST).runs}
-        if policy is not ConcurrencyPolicy.ALLOW and (holder := self.ledger.holder(job.job)):
-            found[holder.period] = holder
-        return [run for run in found.values() if run.status is Status.RUNNING]
-
-    @property
-    def _now_and_then(self) -> bool:
-        """True for one look every ten minutes."""
-        return (
-            self.looked_at is None or (self.looked_at - _EPOCH) // _NOW_AND_THEN != (self.now - _EPOCH) // _NOW_AND_THEN
-        )
-
-    def _settle_if_lost(self, job: JobDefinition, run: RunRecord) -> bool:
-        """Mark the run if its lease has expired. Arrange its next task first: that can be repeated, the mark cannot."""
-        if run.liveness(self.now) is not Liveness.EXPIRED:
-            return False
-        lost = run.after(Event.FAIL, reason=Reason.LEASE_LOST, finished_at=self.now, lease_until=None)
-        decision = after_attempt(lost, policy=job.policy, enabled=job.enabled)
-        if not isinstance(decision, Leave):
-            try:
-                self._launch(
-                    job, run, Trigger.RETRY, attempt=decision.attempt, launch=decision.launch, delay=decision.delay
-                )
-            except CallRefusedError as error:
-                report("not_relaunched", level="ERROR", job=job.job, period=run.period, error=str(error))
-        marked = self.ledger.mark_lost(job.job, run.period)
-        if marked is None or marked.status is not Status.FAILED:
-            return marked is None or marked.status is not Status.RUNNING
-        self.found["lost"] += 1
-        report(
-            "run_lost",
-            level="ERROR",
-            job=job.job,
-            period=run.period,
-            ledger=self.settings.ledger_name,
-            owner=run.owner,
-            attempt=run.attempt,
-            why=decision.why if isinstance(decision, Leave) else None,
-        )
-        return True
+        if self.born_at is not None or self.first_at is None:
+            return self.born_at
+        return self.first_at if job.created_at < self.first_at - _ONE_DEPLOYMENT else None
 
     def _judge(self, job: JobDefinition, todo: Due) -> Memory:
         """Mark the ticks that were not delivered, send their events, and add those to catch up to the backlog."""
-        rows = self._rows(job, todo.ticks)
-        missing = [tick for tick in todo.ticks if verdict(rows.get(tick)) is Verdict.MISSED]
-        if missing and names_its_own_periods(self.ledger.page(job.job, limit=_NEWEST).runs, missing[0]):
+        rows, unreadable = self.rows.of_ticks(job.job, todo.ticks)
+        judged = [tick for tick in todo.ticks if tick not in unreadable]
+        missing = [tick for tick in judged if verdict(rows.get(tick)) is Verdict.MISSED]
+        if missing and names_its_own_periods(self.rows.newest(job.job, limit=NEWEST), missing[0]):
             self.found["not_judged"] += len(missing)
             missing = []
         for tick in missing:
-            rows[tick] = self.ledger.mark_missed(
-                job.job, period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
-            )
+            try:
+                rows[tick] = self.ledger.mark_missed(
+                    job.job, period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
+                )
+            except RecordUnreadableError as error:  # it was written at this moment
+                self.rows.report(error)
         marked = [run for _, run in sorted(rows.items()) if verdict(run) is Verdict.MARKED]
         # The recorder reports its own marks. If our own mark already exists, an earlier look was interrupted.
         ours = [run for run in marked if run.reason == Reason.NEVER_DELIVERED]
         self.found["missed"] += len(ours)
         self.bus.put([missed(run, ledger=self.settings.ledger_name) for run in ours])
-        if todo.left_out:
-            self.found["not_judged"] += todo.left_out
-            report("ticks_not_judged", level="ERROR", job=job.job, count=todo.left_out, before=todo.ticks[0])
+        return self._with_backlog(job, todo.memory, marked)
+
+    def _with_backlog(self, job: JobDefinition, memory: Memory, marked: list[RunRecord]) -> Memory:
+        """The memory with those of the missed ticks that are to be caught up."""
         ticks = [run.scheduled_at for run in marked if run.scheduled_at]
-        chosen = to_catch_up(job.policy, ticks, newest=self._newest(job) if ticks else None)
-        return with_backlog(todo.memory, job.policy, chosen)
+        if not ticks or job.policy.catch_up is CatchUp.NONE or job.policy.suspend:
+            return memory
+        newest = self.rows.newest(job.job, limit=NEWEST)
+        if is_unguarded(newest):
+            report("not_caught_up", level="ERROR", job=job.job, why="its tasks end without asking the ledger")
+            return memory
+        delivered = [run.scheduled_at for run in newest if run.scheduled_at and not never_began(run)]
+        chosen = to_catch_up(job.policy, ticks, newest=max(delivered, default=None))
+        then, dropped = with_backlog(memory, job.policy, chosen)
+        for tick in dropped:
+            self._drop(job, self._run(job, tick), "too many ticks wait for their catch-up")
+        return then
 
     def _catch_up(self, job: JobDefinition, memory: Memory, *, busy: bool) -> Memory:
         """Launch the next tick of the backlog if it is its turn; return the memory after that."""
         while memory.backlog:
-            run = self.ledger.run(job.job, period_of(memory.backlog[0]))
+            run = self._run(job, memory.backlog[0])
             step = catch_up_step(memory, run, policy=job.policy, enabled=job.enabled, busy=busy, now=self.now)
             if step is Step.WAIT:
                 return memory
+            why = why_dropped(memory, policy=job.policy, enabled=job.enabled)
             if step is Step.LAUNCH and run is not None:
                 try:
-                    self._launch(job, run, Trigger.CATCH_UP, attempt=run.attempt + 1, launch=1, delay=_SOON)
+                    next_task = Relaunch(attempt=run.attempt + 1, launch=1, delay=_SOON)
+                    self.launches.arrange(next_task, run, job, trigger=Trigger.CATCH_UP, now=self.now)
                 except CallUnavailableError as error:
                     report("unavailable", level="ERROR", job=job.job, period=run.period, error=str(error))
                     return memory
                 except CallRefusedError as error:
-                    report("not_caught_up", level="ERROR", job=job.job, period=run.period, error=str(error))
+                    why = str(error)
                 else:
                     self.found["caught_up"] += 1
                     report("caught_up", job=job.job, period=run.period, ledger=self.settings.ledger_name)
                     return replace(memory, launched_at=self.now)
-            elif run is not None and never_began(run):
-                report("not_caught_up", level="ERROR", job=job.job, period=run.period)
+            self._drop(job, run, why)
             memory = first_done(memory)
         return memory
 
-    def _launch(
-        self, job: JobDefinition, run: RunRecord, trigger: Trigger, *, attempt: int, launch: int, delay: timedelta
-    ) -> None:
-        self.launcher.run_later(
-            job,
-            run.period,
-            scheduled_at=run.scheduled_at,
-            trigger=trigger,
-            attempt=attempt,
-            launch=launch,
-            not_before=self.now + delay,
-        )
+    def _drop(self, job: JobDefinition, run: RunRecord | None, why: str | None) -> None:
+        """Say of a tick that is not caught up, and that no task claimed, that it waits for a person."""
+        if run is None or not never_began(run):
+            return
+        report("not_caught_up", level="ERROR", job=job.job, period=run.period, error=why)
+        if why is not None:
+            self.launches.leave_to_a_person(run, why, job)
 
-    def _rows(self, job: JobDefinition, ticks: Sequence[datetime]) -> dict[datetime, RunRecord]:
-        """The rows of the ticks; a tick without a row is left out."""
-        if len(ticks) <= _FEW:
-            found = {tick: self.ledger.run(job.job, period_of(tick)) for tick in ticks}
-            return {tick: run for tick, run in found.items() if run is not None}
-        wanted: dict[str, datetime] = {period_of(tick): tick for tick in ticks}
-        rows: dict[datetime, RunRecord] = {}
-        before: str | None = period_of(ticks[-1] + timedelta(seconds=1))
-        while before is not None and before > period_of(ticks[0]):
-            page = self.ledger.page(job.job, limit=100, before=before)
-            rows |= {wanted[run.period]: run for run in page.runs if run.period in wanted}
-            before = page.before
-        return rows
-
-    def _newest(self, job: JobDefinition) -> datetime | None:
-        """The newest delivered tick of the job; read only under `LATEST`."""
-        if job.policy.catch_up is not CatchUp.LATEST:
+    def _run(self, job: JobDefinition, tick: datetime) -> RunRecord | None:
+        try:
+            return self.ledger.run(job.job, period_of(tick))
+        except RecordUnreadableError as error:
+            self.rows.report(error)
             return None
-        runs = self.ledger.page(job.job, limit=_NEWEST).runs
-        return max((run.scheduled_at for run in runs if run.scheduled_at and not never_began(run)), default=None)
 
     def _remember(self, job: JobDefinition, memory: Memory) -> None:
-        claim = Leadership(self.ledger, MEMORY, period=job.schedule_name, lease=LEASE).try_once()
-        if claim is None:  # an interrupted look still holds the row: the next look repeats this one
-            report("not_remembered", level="ERROR", job=job.job, schedule=job.schedule_name)
+        for period in (job.schedule_name, job.schedule_name + SPARE):
+            try:
+                claim = Leadership(self.ledger, MEMORY, period=period, lease=LEASE).try_once()
+            except RecordUnreadableError as error:
+                self.rows.report(error)
+                continue
+            if claim is None:  # an interrupted look still holds the row: the next look repeats this one
+                report("not_remembered", level="ERROR", job=job.job, schedule=job.schedule_name)
+                return
+            claim.checkpoint(to_value(memory))
+            claim.interrupt()
             return
-        claim.checkpoint(to_value(memory))
-        claim.interrupt()
+
+
+def memories_of(rows: Rows) -> dict[str, RunRecord]:
+    """The rows of the memories by the name of their schedule; one kept beside an unreadable one stands in for it."""
+    found: dict[str, RunRecord] = {}
+    for row in rows.every(MEMORY):
+        found.setdefault(row.period.removesuffix(SPARE), row)
+    return found

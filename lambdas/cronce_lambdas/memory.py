@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from cronce import InputInvalidError
 from cronce.ecs import JobDefinition
-from cronce.schedule import parse
+from cronce.schedule import Schedule, ScheduleInvalidError, parse
 from cronce.vocabulary.names import parse_scheduled_time, period_of
 
 MOST_TICKS = 100
 """How many ticks of a job one look judges: the newest. Older ticks are only counted."""
 
+_LATE_WORKDAY = re.compile(r"^cron\(\S+ \S+ (29|30|31)W ")
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -44,6 +47,34 @@ class Timing:
             enabled=job.enabled,
             window=job.flexible_window,
         )
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What a person means by "the schedule": a change of it moves ticks."""
+        return self.expression, self.timezone
+
+    def last_tick(self, until: datetime) -> datetime | None:
+        """The last tick up to `until`; None if there is none, or if the timing cannot be parsed."""
+        return self._ask(lambda schedule: schedule.previous(until + _INSTANT))
+
+    def next_tick(self, after: datetime) -> datetime | None:
+        """The first tick after `after`; None if there is none, or if the timing cannot be parsed."""
+        return self._ask(lambda schedule: schedule.next(after))
+
+    def is_doubtful(self, tick: datetime) -> bool:
+        """True if EventBridge Scheduler may not have this tick.
+
+        For `29W`, `30W` and `31W` the preview of AWS differs from every documented reading in months
+        in which the weekday is not that day itself.
+        """
+        match = _LATE_WORKDAY.search(self.expression)
+        return match is not None and tick.astimezone(ZoneInfo(self.timezone)).day != int(match[1])
+
+    def _ask(self, question: Callable[[Schedule], datetime | None]) -> datetime | None:
+        try:
+            return question(parse(self.expression, timezone=self.timezone, start=self.start))
+        except (ScheduleInvalidError, InputInvalidError):
+            return None
 
     def ticks(self, after: datetime, until: datetime) -> tuple[tuple[datetime, ...], int]:
         """The newest ticks in (`after`, `until`], oldest first, and the number of older ticks left out.
@@ -77,6 +108,7 @@ class Memory:
         target: A fingerprint of what the schedule started at the last look.
         modified_at: The last change of the schedule that was seen.
         since: Every tick up to this time is judged, or is in `pending`.
+        job: Its name; None in a memory of an earlier version.
         pending: Ticks of an earlier timing that are not judged yet.
         backlog: Missed ticks to catch up, oldest first.
         launched_at: When the first tick of `backlog` was launched; None if it was not launched yet.
@@ -86,6 +118,7 @@ class Memory:
     target: str
     modified_at: datetime
     since: datetime
+    job: str | None = None
     pending: tuple[Pending, ...] = ()
     backlog: tuple[datetime, ...] = ()
     launched_at: datetime | None = None
@@ -102,6 +135,7 @@ def to_value(memory: Memory) -> dict[str, Any]:
         "enabled": timing.enabled,
         "window": timing.window // timedelta(minutes=1),
         "target": memory.target,
+        **({} if memory.job is None else {"job": memory.job}),
         **{name: at.isoformat() for name, at in times.items() if at is not None},
         "pending": [[period_of(each.tick), period_of(each.window_ends_at)] for each in memory.pending],
         "backlog": [period_of(tick) for tick in memory.backlog],
@@ -124,6 +158,7 @@ def from_value(value: object) -> Memory | None:
         return Memory(
             timing=timing,
             target=str(value["target"]),
+            job=str(value["job"]) if "job" in value else None,
             modified_at=_instant(value["modified_at"]),
             since=_instant(value["since"]),
             pending=tuple(Pending(_tick(tick), _tick(end)) for tick, end in value["pending"]),

@@ -9,11 +9,13 @@ from typing import Any
 
 from cronce.aws.sdk import Service
 from cronce.client.reporting import report
-from cronce.ecs import CallRefusedError, CallUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason
+from cronce_lambdas.due import Due
+from cronce_lambdas.memory import Timing
 
 SOURCE = "cronce"
 """The `source` of every event that is sent."""
@@ -22,6 +24,9 @@ RUN_MISSED = "Cronce Run Missed"
 RUN_HELD = "Cronce Run Held"
 RUN_GIVEN_UP = "Cronce Run Given Up"
 RUN_UNCLAIMED = "Cronce Run Unclaimed"
+TICKS_NOT_JUDGED = "Cronce Ticks Not Judged"
+SCHEDULE_CHANGED = "Cronce Schedule Changed"
+SCHEDULE_GONE = "Cronce Schedule Gone"
 PINNED_COUNT_WRONG = "Cronce Pinned Count Wrong"
 
 _MOST_ENTRIES = 10
@@ -90,6 +95,49 @@ def left_to_a_person(run: RunRecord, why: str, *, held: bool, ledger: str) -> No
         event, detail_type = "run_given_up", RUN_GIVEN_UP
     report(event, level="ERROR", job=run.job, period=run.period, ledger=ledger, owner=run.owner, why=why)
     return Notice(detail_type, _about(run, ledger) | {"why": why, "attempt": run.attempt})
+
+
+def not_judged(job: str, todo: Due, *, ledger: str) -> Notice:
+    """Count ticks that are too many, or older than the ledger, to be judged, and return their event.
+
+    Args:
+        job: The job.
+        todo: With a number of ticks left out.
+        ledger: The table's name.
+    """
+    before = period_of(todo.ticks[0]) if todo.ticks else None
+    report("ticks_not_judged", level="ERROR", job=job, ledger=ledger, count=todo.left_out, before=before)
+    return Notice(TICKS_NOT_JUDGED, {"ledger": ledger, "job": job, "count": todo.left_out, "before": before})
+
+
+def schedule_changed(job: JobDefinition, before: Timing, *, ledger: str) -> Notice:
+    """Report that the schedule was moved, and return the event, with the ticks around the change.
+
+    Args:
+        job: The job as it is now.
+        before: When it was due before.
+        ledger: The table's name.
+    """
+    last, following = before.last_tick(job.modified_at), Timing.of(job).next_tick(job.modified_at)
+    old, new = f"{before.expression} {before.timezone}", f"{job.expression} {job.timezone}"
+    last_tick, next_tick = (None if tick is None else period_of(tick) for tick in (last, following))
+    report(
+        "schedule_changed", job=job.job, ledger=ledger, before=old, after=new, last_tick=last_tick, next_tick=next_tick
+    )
+    about = {"before": old, "after": new, "lastTick": last_tick, "nextTick": next_tick}
+    return Notice(SCHEDULE_CHANGED, {"ledger": ledger, "job": job.job} | about)
+
+
+def schedule_gone(job: str | None, schedule: str, *, ledger: str) -> Notice:
+    """Count a job whose schedule does not exist any more, and return its event.
+
+    Args:
+        job: The job; None if an earlier version did not remember it.
+        schedule: Name of the schedule.
+        ledger: The table's name.
+    """
+    report("schedule_gone", level="ERROR", job=job, schedule=schedule, ledger=ledger)
+    return Notice(SCHEDULE_GONE, {"ledger": ledger, "job": job, "schedule": schedule})
 
 
 def ignored(why: str, job: str, period: str, source: str) -> dict[str, Any]:

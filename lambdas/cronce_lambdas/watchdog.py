@@ -22,15 +22,18 @@ from datetime import datetime
 from functools import cache
 
 from cronce import Claim, CronceError, Ledger, LedgerUnavailableError, RecordUnreadableError
-from cronce.client.leadership import Leadership
+from cronce.client.leadership import LEADER, Leadership
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
-from cronce.ecs import JobDefinition, Launcher
+from cronce.ecs import Launcher
+from cronce.protocol.records import RunRecord
 from cronce.vocabulary.payloads import decode_json
-from cronce_lambdas.look import LEASE, MEMORY, Look
-from cronce_lambdas.memory import Memory, from_value
-from cronce_lambdas.notices import Bus
+from cronce_lambdas.birth import Birth
+from cronce_lambdas.look import LEASE, SPARE, Look, memories_of
+from cronce_lambdas.memory import from_value
+from cronce_lambdas.notices import Bus, schedule_gone
 from cronce_lambdas.pinned import Services
+from cronce_lambdas.rows import Rows
 from cronce_lambdas.settings import Settings
 
 OWNER = "cronce:watchdog"
@@ -38,6 +41,9 @@ OWNER = "cronce:watchdog"
 
 _LOOK = "cronce:watchdog:look"
 """The job of the row that allows one look at a time."""
+
+_MOST_GONE = 200
+"""How many schedules that do not exist any more are remembered as reported."""
 
 
 def handler(_event: object, _context: object) -> dict[str, int]:
@@ -62,6 +68,7 @@ class Watchdog:
         launcher: Launcher,
         bus: Bus,
         services: Services,
+        birth: Birth | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings
@@ -69,6 +76,7 @@ class Watchdog:
         self._launcher = launcher
         self._bus = bus
         self._services = services
+        self._birth = birth or Birth("")
         self._clock = clock or SystemClock()
 
     def look(self) -> dict[str, int]:
@@ -79,44 +87,92 @@ class Watchdog:
             CallUnavailableError: EventBridge Scheduler did not list the schedules.
             CallRefusedError: Access to the schedules is denied.
         """
-        claim = Leadership(self._ledger, _LOOK, lease=LEASE).try_once()
+        rows = Rows(self._ledger, self._settings.ledger_name)
+        claim, whole = self._begin(rows)
         if claim is None:
             return {"skipped": 1}
         claim.start_heartbeat()
         try:
             last = claim.resume_from if isinstance(claim.resume_from, Mapping) else {}
+            now = self._clock.now()
+            first = now if whole and claim.resume_from is None else _time(last.get("first_at"))
             look = Look(
                 settings=self._settings,
                 ledger=self._ledger,
                 launcher=self._launcher,
                 bus=self._bus,
-                now=self._clock.now(),
+                now=now,
                 looked_at=_time(last.get("looked_at")),
-                found=Counter(),
+                born_at=self._birth.at(),
+                first_at=first,
             )
-            self._look_at_jobs(claim, look)
+            memories = memories_of(look.rows)
+            names = self._look_at_jobs(claim, look, memories)
+            gone = self._look_for_gone(look, memories, names, last.get("gone"))
             wrong = self._look_at_services(last.get("wrong"), look.found)
-            claim.checkpoint({"looked_at": look.now.isoformat(), "wrong": wrong})
+            then = {"looked_at": look.now.isoformat(), "wrong": wrong, "gone": gone}
+            claim.checkpoint(then | ({} if first is None else {"first_at": first.isoformat()}))
+            look.found["unreadable"] += look.rows.unreadable
         finally:
             _give_back(claim)
         return dict(+look.found)
 
-    def _look_at_jobs(self, claim: Claim, look: Look) -> None:
-        memories = self._memories()
+    def _begin(self, rows: Rows) -> tuple[Claim | None, bool]:
+        """The claim of the look's row, or of a spare one if that is unreadable; False if it is the spare one."""
+        for period in (LEADER, LEADER + SPARE):
+            try:
+                claim = Leadership(self._ledger, _LOOK, period=period, lease=LEASE).try_once()
+            except RecordUnreadableError as error:
+                rows.report(error)
+            else:
+                return claim, period == LEADER
+        return None, False
+
+    def _look_at_jobs(self, claim: Claim, look: Look, memories: Mapping[str, RunRecord]) -> set[str]:
+        """Look at each job, and return the names of their schedules."""
+        names: set[str] = set()
         for job in self._launcher.jobs():
             look.found["jobs"] += 1
+            names.add(job.schedule_name)
+            row = memories.get(job.schedule_name)
             try:
-                look.at(job, memories.get(job.schedule_name))
+                look.at(job, None if row is None else from_value(decode_json(row.checkpoint)))
             except RecordUnreadableError as error:
-                _failed(job, error, look.found)
+                look.rows.report(error)
+                _failed(job.job, job.schedule_name, error, look.found)
             except LedgerUnavailableError:
                 raise
             except Exception as error:  # noqa: BLE001  # one job must not stop the others
-                _failed(job, error, look.found)
+                _failed(job.job, job.schedule_name, error, look.found)
             claim.check()
+        return names
 
-    def _memories(self) -> dict[str, Memory | None]:
-        return {row.period: from_value(decode_json(row.checkpoint)) for row in self._ledger.runs(MEMORY)}
+    def _look_for_gone(
+        self, look: Look, memories: Mapping[str, RunRecord], names: set[str], known: object
+    ) -> list[str]:
+        """Report remembered jobs whose schedule does not exist any more, once, and settle their lost runs."""
+        reported = {str(name) for name in known} if isinstance(known, list) else set()
+        gone: list[str] = []
+        for name in sorted(set(memories) - names)[:_MOST_GONE]:
+            memory = from_value(decode_json(memories[name].checkpoint))
+            job = None if memory is None else memory.job
+            try:
+                if name not in reported:
+                    if self._launcher.exists(name):  # one whose definition is invalid; that is reported already
+                        continue
+                    self._bus.put([schedule_gone(job, name, ledger=self._settings.ledger_name)])
+                    look.found["gone"] += 1
+                if job is not None:
+                    look.lost.settle_without_definition(job)
+            except LedgerUnavailableError as error:
+                if not isinstance(error, RecordUnreadableError):
+                    raise
+                look.rows.report(error)
+            except Exception as error:  # noqa: BLE001  # one job must not stop the others
+                _failed(job, name, error, look.found)
+                continue
+            gone.append(name)
+        return gone
 
     def _look_at_services(self, wrong_before: object, found: Counter[str]) -> list[str]:
         """Count pinned services whose desired count is not 1; send an event for those that were right before."""
@@ -147,13 +203,14 @@ def _watchdog(settings: Settings) -> Watchdog:
         launcher=Launcher(group=settings.group),
         bus=Bus(),
         services=Services(),
+        birth=Birth(settings.url),
     )
 
 
-def _failed(job: JobDefinition, error: Exception, found: Counter[str]) -> None:
+def _failed(job: str | None, schedule: str, error: Exception, found: Counter[str]) -> None:
     found["failed"] += 1
     told = str(error) if isinstance(error, CronceError) else repr(error)
-    report("look_failed", level="ERROR", job=job.job, schedule=job.schedule_name, error=told)
+    report("look_failed", level="ERROR", job=job, schedule=schedule, error=told)
 
 
 def _give_back(claim: Claim) -> None:

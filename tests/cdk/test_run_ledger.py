@@ -287,7 +287,7 @@ def test_the_recorder_may_do_exactly_this(stack: cdk.Stack) -> None:
 def test_the_watchdog_may_do_exactly_this(stack: cdk.Stack) -> None:
     """It also pages through a job's runs; without a pinned service it asks ECS nothing."""
     RunLedger(stack, "Ledger")
-    table_actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
+    table_actions = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
     assert _statements(stack, "Watchdog") == _expected_statements(stack, "Watchdog", table_actions)
 
 

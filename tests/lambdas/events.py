@@ -12,6 +12,7 @@ from cronce import Claim, Ledger, Policy
 from cronce.ecs import Launcher
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
+from cronce_lambdas.birth import Birth
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder
@@ -138,6 +139,7 @@ class World:
     Attributes:
         scheduler: With the job's schedule.
         clock: Everybody's.
+        created_at: When the table was created; None if the ledger is no table in DynamoDB, an error if DynamoDB fails.
     """
 
     policy: Policy | None = None
@@ -147,6 +149,7 @@ class World:
     ecs: FakeEcs = field(default_factory=FakeEcs)
     clock: StillClock = field(default_factory=lambda: StillClock(T0))
     settings: Settings = SETTINGS
+    created_at: datetime | Exception | None = None
 
     def __post_init__(self) -> None:
         if not self.scheduler.schedules:
@@ -207,8 +210,16 @@ class World:
             launcher=self.launcher,
             bus=Bus(self.events),
             services=Services(self.ecs),
+            birth=Birth(self.settings.url if self.created_at else "", client=self),
             clock=self.clock,
         ).look()
+
+    def describe_table(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """DescribeTable, as DynamoDB answers."""
+        assert request == {"TableName": "runs"}
+        if isinstance(self.created_at, Exception):
+            raise self.created_at
+        return {"Table": {"TableName": "runs", "CreationDateTime": self.created_at}}
 
     def launches(self) -> list[tuple[str, str, str, str]]:
         """The launches that were arranged: time, period, trigger, launch number."""

@@ -15,6 +15,7 @@ from typing import Any
 from cronce import CatchUp, Claim, Policy
 from cronce.schedule import parse
 from cronce.vocabulary.names import period_of
+from cronce_lambdas.notices import RUN_MISSED
 from tests.lambdas.events import JOB, SETTINGS, World
 from tests.support.cloud import FakeScheduler, StillClock, schedule
 
@@ -58,7 +59,7 @@ class History:
     @property
     def told(self) -> set[str]:
         """The periods in the events that were sent."""
-        return {event["period"] for event in self.world.events.sent}
+        return {event["period"] for event in self.world.events.sent if event["type"] == RUN_MISSED}
 
     def is_sure(self, tick: datetime) -> bool:
         """True if the looks before and after the tick leave no doubt that it was due, and a later one judged it.

@@ -76,7 +76,7 @@ STEPS = {
     "the job is suspended": (missed(), {"policy": Policy(catch_up=CatchUp.ALL, suspend=True)}, Step.DROP),
     "nothing is caught up any more": (missed(), {"policy": Policy()}, Step.DROP),
     "a day late": (missed(), {"at": T0 + DAY}, Step.LAUNCH),
-    "more than a day late": (missed(), {"at": T0 + DAY + SECOND}, Step.DROP),
+    "a week late, without a deadline": (missed(), {"at": T0 + 7 * DAY}, Step.LAUNCH),
     "at its starting deadline": (
         missed(),
         {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR)},
@@ -103,28 +103,30 @@ class TestBacklog:
     def test_it_is_sorted_and_has_each_tick_once(self) -> None:
         """An interrupted look finds them again; a launch that was arranged stays arranged."""
         memory = replace(self.MEMORY, backlog=TICKS[:2], launched_at=T0)
-        again = with_backlog(memory, ALL, TICKS[1:])
+        again, _ = with_backlog(memory, ALL, TICKS[1:])
         assert (again.backlog, again.launched_at) == (TICKS, T0)
 
     def test_an_older_tick_goes_first(self) -> None:
         """Then its launch is not arranged yet."""
-        memory = with_backlog(replace(self.MEMORY, backlog=TICKS[1:], launched_at=T0), ALL, TICKS[:1])
+        memory, _ = with_backlog(replace(self.MEMORY, backlog=TICKS[1:], launched_at=T0), ALL, TICKS[:1])
         assert (memory.backlog, memory.launched_at) == (TICKS, None)
 
     def test_of_the_latest_there_is_one(self) -> None:
         """The newer replaces the older."""
         memory = replace(self.MEMORY, backlog=TICKS[:1], launched_at=T0)
-        newer = with_backlog(memory, Policy(catch_up=CatchUp.LATEST), TICKS[2:])
+        newer, dropped = with_backlog(memory, Policy(catch_up=CatchUp.LATEST), TICKS[2:])
+        assert dropped == ()
         assert (newer.backlog, newer.launched_at) == (TICKS[2:], None)
 
     def test_it_is_bounded(self) -> None:
         """The oldest are dropped."""
         ticks = tuple(T0 + n * MINUTE for n in range(MOST_TICKS + 5))
-        assert with_backlog(self.MEMORY, ALL, ticks).backlog == ticks[5:]
+        memory, dropped = with_backlog(self.MEMORY, ALL, ticks)
+        assert (memory.backlog, dropped) == (ticks[5:], ticks[:5])
 
     def test_without_more_it_stays(self) -> None:
         """The memory does not change."""
-        assert with_backlog(self.MEMORY, ALL, ()) == self.MEMORY
+        assert with_backlog(self.MEMORY, ALL, ()) == (self.MEMORY, ())
 
     def test_the_next_one_is_still_to_be_arranged(self) -> None:
         """The launch of the next tick is not arranged yet."""

@@ -165,7 +165,7 @@ class TestNeverClaimed:
         assert found == [("RunUnclaimed", JOB)]
         for minute in range(1, 30):
             world.look(T0 + minute * timedelta(minutes=1))
-        told = [event for event in world.events.sent if event["period"] == PERIOD]
+        told = [event for event in world.events.sent if event.get("period") == PERIOD]
         assert (world.standing(), world.launches(), len(told)) == (run, [], 1)
         refusal = world.ledger(OTHER).claim(JOB, PERIOD)
         assert not refusal

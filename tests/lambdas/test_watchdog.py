@@ -31,7 +31,7 @@ from cronce_lambdas.memory import from_value
 from cronce_lambdas.settings import PinnedService
 from cronce_lambdas.watchdog import handler
 from tests.lambdas.events import CLUSTER, JOB, OTHER, PERIOD, SETTINGS, World, letter, stopped
-from tests.support.cloud import GROUP, T0, metrics, schedule
+from tests.support.cloud import GROUP, T0, client_error, metrics, schedule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 LATE = T0 + SETTINGS.missed_after
+MONTH_AGO: dict[str, Any] = {"CreationDate": T0 - 30 * DAY, "LastModificationDate": T0 - 30 * DAY}
 ALL, LATEST = Policy(catch_up=CatchUp.ALL), Policy(catch_up=CatchUp.LATEST)
 
 
@@ -139,6 +140,7 @@ class TestMissed:
         world = hourly()
         store = CountingStore()
         world.store = store
+        world.look(T0)
         for hours in (10, 60):
             world.clock.advance(T0 + hours * HOUR - world.clock.now())
             world.claim(at=T0 + hours * HOUR).complete()
@@ -265,9 +267,10 @@ class TestCutShort:
         store = world.store
         assert isinstance(store, MemoryStore)
         store._items["a", f"run#{PERIOD}"] = {"job": "a", "key": f"run#{PERIOD}", "schema": 99}
-        assert world.look(LATE) == {"jobs": 4, "missed": 2, "failed": 2}
+        assert world.look(LATE) == {"jobs": 4, "missed": 2, "failed": 1, "unreadable": 1}
         lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-        assert [line["cronce.job"] for line in lines if line["cronce.event"] == "look_failed"] == ["a", "b"]
+        assert [line["cronce.job"] for line in lines if line["cronce.event"] == "look_failed"] == ["b"]
+        assert [line["cronce.job"] for line in lines if line["cronce.event"] == "row_unreadable"] == ["a"]
         assert world.run(job="z") is not None
 
     def test_without_a_ledger_the_look_ends(self) -> None:
@@ -526,6 +529,340 @@ class TestLost:
         world.scheduler.fail_if("create_schedule", lambda _: claimed.heartbeat())
         assert "lost" not in world.look(T0 + 2 * MINUTE)
         assert world.standing().status is Status.RUNNING
+
+
+class TestLeftToAPerson:
+    """A lost or missed run that no machine starts again: an event, a metric and a note."""
+
+    def test_a_held_run_is_reported_once(self, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:  # noqa: ANN401
+        """`on_lost=HOLD`; later looks do not see it any more."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly(policy=Policy(on_lost=OnLost.HOLD))
+        world.claim()
+        for minute in range(2, 5):
+            world.look(T0 + minute * MINUTE)
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Held"]
+        assert (world.standing().actor, world.standing().note) == (
+            "cronce:watchdog",
+            "no machine starts it again: the run is held for a person (on_lost=HOLD)",
+        )
+        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["RunLost", "RunHeld"]
+
+    def test_a_lost_run_whose_launch_is_refused_is_given_up(self) -> None:
+        """EventBridge Scheduler rejects the one-shot."""
+        world = hourly()
+        world.claim()
+        world.scheduler.fail("create_schedule", "AccessDeniedException")
+        world.look(T0 + 2 * MINUTE)
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
+
+    def test_a_tick_that_is_not_caught_up_in_time_says_so(self) -> None:
+        """Its deadline passed while another run was at work."""
+        policy = Policy(catch_up=CatchUp.ALL, starting_deadline=20 * MINUTE, lease=HOUR)
+        world = hourly(policy=policy, ScheduleExpression="cron(0 6 * * ? *)")
+        assert world.ledger(OTHER).claim(JOB, "by-hand", policy=policy, trigger=Trigger.MANUAL)
+        world.look(LATE)
+        assert world.standing().note is None
+        world.look(T0 + 21 * MINUTE)
+        assert world.standing().note == "no machine starts it again: its starting deadline has passed"
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Missed", "Cronce Run Given Up"]
+
+    def test_a_catch_up_task_that_does_not_come_is_given_up(self) -> None:
+        """After a quarter of an hour."""
+        world = hourly(policy=LATEST, ScheduleExpression="cron(0 6 * * ? *)")
+        world.look(LATE)
+        world.look(LATE + 15 * MINUTE)
+        assert "did not claim it within 15 minutes" in (world.standing().note or "")
+
+
+class TestUnguarded:
+    """A job whose image has no guard: its tasks never claim."""
+
+    def test_nothing_is_caught_up_while_the_newest_task_did_not_ask(self) -> None:
+        """The next task may be at work for longer than five minutes; the tick is marked, and not started again."""
+        world = hourly(policy=ALL)
+        world.settle(stopped(exit_code=0))
+        world.look(LATE)
+        world.look(LATE + HOUR)
+        marked = world.standing(T0 + HOUR)
+        assert (marked.reason, world.launches()) == (Reason.NEVER_DELIVERED, [])
+        world.settle(stopped(exit_code=0, CRONCE_SCHEDULED_TIME=period_of(T0 + HOUR)))
+        assert world.standing(T0 + HOUR).reason == Reason.UNCLAIMED
+
+    def test_with_a_guard_again_it_catches_up(self) -> None:
+        """The newest run is a claimed one."""
+        world = hourly(policy=ALL)
+        world.settle(stopped(exit_code=0))
+        world.clock.advance(HOUR)
+        world.claim(at=T0 + HOUR).complete()
+        world.look(LATE + 2 * HOUR)
+        assert [launch[1] for launch in world.launches()] == [period_of(T0 + 2 * HOUR)]
+
+
+class TestUnreadable:
+    """Rows of a newer schema, or of a type that nobody knows."""
+
+    def spoil(self, world: World, job: str, period: str, **changes: Any) -> None:  # noqa: ANN401
+        """Make a row unreadable."""
+        store = world.store
+        assert isinstance(store, MemoryStore)
+        key = f"run#{period}"
+        store._items[job, key] = {"job": job, "key": key, "status": "RUNNING", "schema": 99} | changes
+
+    @pytest.mark.parametrize("catch_up", list(CatchUp))
+    @pytest.mark.parametrize("hours", [0, 1, 6])
+    def test_one_row_of_a_job_stops_no_other_tick(self, catch_up: CatchUp, hours: int, capsys: Any) -> None:  # noqa: ANN401
+        """Every other tick gets its row; the row itself is left alone, and named."""
+        world = hourly(policy=Policy(catch_up=catch_up))
+        self.spoil(world, JOB, period_of(T0 + hours * HOUR))
+        for minute in range(30):
+            found = world.look(LATE + 6 * HOUR + minute * MINUTE)
+            assert "failed" not in found
+        readable = [hour for hour in range(7) if hour != hours]
+        assert {world.standing(T0 + hour * HOUR).status for hour in readable} == {Status.MISSED}
+        assert period_of(T0 + hours * HOUR) not in [launch[1] for launch in world.launches()]
+        assert "row_unreadable" in capsys.readouterr().err
+
+    def test_many_rows_of_a_job_hide_no_lost_run(self) -> None:
+        """Under ALLOW it is found among the newest runs."""
+        world = hourly(policy=Policy(concurrency_policy=ConcurrencyPolicy.ALLOW))
+        world.claim(policy=Policy(concurrency_policy=ConcurrencyPolicy.ALLOW))
+        for hours in range(1, 6):
+            self.spoil(world, JOB, period_of(T0 + hours * HOUR), trigger="nobody")
+        assert world.look(T0 + 2 * MINUTE)["lost"] == 1
+
+    def test_a_slot_hides_no_missed_tick(self) -> None:
+        """Who holds the job is unknown, so nothing is caught up."""
+        world = hourly(policy=ALL)
+        store = world.store
+        assert isinstance(store, MemoryStore)
+        store._items[JOB, "slot"] = {"job": JOB, "key": "slot", "schema": 99}
+        assert world.look(LATE) == {"jobs": 1, "missed": 1, "unreadable": 1}
+        assert world.launches() == []
+
+    def test_the_memory_of_one_job_is_kept_elsewhere(self) -> None:
+        """Its own row cannot be written; other jobs go on, and this one is judged once."""
+        world = hourly()
+        world.define("z", ScheduleExpression="cron(0 * * * ? *)", CreationDate=T0, LastModificationDate=T0)
+        world.look(T0 + MINUTE)
+        self.spoil(world, "cronce:watchdog", f"{JOB}-0123456789ab")
+        for minute in range(130):
+            world.look(T0 + HOUR + minute * MINUTE)
+        told = [event["period"] for event in world.events.sent if event["job"] == JOB]
+        assert told.count(period_of(T0 + HOUR)) == told.count(period_of(T0 + 2 * HOUR)) == 1
+        assert world.run(T0 + HOUR, job="z") is not None
+
+    def test_the_row_of_the_look_itself_is_replaced(self) -> None:
+        """A look without it would never happen again."""
+        world = hourly()
+        world.look(T0 + MINUTE)
+        self.spoil(world, "cronce:watchdog:look", "leader")
+        for minute in range(3):
+            world.look(LATE + minute * MINUTE)
+        assert world.standing().reason == Reason.NEVER_DELIVERED
+        assert len(world.events.sent) == 1
+
+
+class TestBirth:
+    """A ledger knows when it was created; what ran before that has no row in it."""
+
+    @pytest.mark.parametrize("catch_up", list(CatchUp))
+    def test_an_empty_ledger_under_an_old_schedule_judges_nothing_before_its_first_look(
+        self, catch_up: CatchUp, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The table was lost; what had succeeded is neither called missed nor run again. One event says how many."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly(policy=Policy(catch_up=catch_up), **MONTH_AGO)
+        for minute in range(20):
+            world.look(LATE + HOUR + minute * MINUTE)
+        assert (list(world.ledger().runs(JOB)), world.launches()) == ([], [])
+        ((event),) = world.events.sent
+        assert (event["type"], event["count"] > 700) == ("Cronce Ticks Not Judged", True)
+        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["TicksNotJudged"]
+
+    def test_what_comes_after_the_first_look_is_judged_and_caught_up(self) -> None:
+        """From then on it is a ledger like any other."""
+        world = hourly(policy=ALL, **MONTH_AGO)
+        world.look(LATE)
+        world.look(LATE + HOUR)
+        assert [launch[1] for launch in world.launches()] == [period_of(T0 + HOUR)]
+
+    def test_a_table_that_was_restored_is_a_new_one(self) -> None:
+        """Its rows and the watchdog's memory are older than the table; what ran in between is not run again."""
+        world = hourly(policy=ALL)
+        world.look(T0 + MINUTE)
+        world.created_at = T0 + 3 * HOUR - MINUTE
+        world.look(LATE + 4 * HOUR)
+        periods = [launch[1] for launch in world.launches()]
+        assert periods == [period_of(T0 + 3 * HOUR)]
+        assert [run.period for run in world.ledger().runs(JOB)] == [period_of(T0 + n * HOUR) for n in (4, 3)]
+
+    def test_what_was_to_be_caught_up_before_the_restore_is_not(self) -> None:
+        """It may have run in the table that was lost."""
+        policy = Policy(catch_up=CatchUp.ALL, lease=HOUR)
+        world = hourly(policy=policy, ScheduleExpression="cron(0 6 * * ? *)")
+        assert world.ledger(OTHER).claim(JOB, "by-hand", policy=policy, trigger=Trigger.MANUAL)
+        world.look(LATE)
+        world.created_at = T0 + HOUR
+        world.ledger().release(JOB, "by-hand", actor="ann", force=True)
+        world.look(LATE + 2 * HOUR)
+        assert world.launches() == []
+
+    def test_without_an_answer_the_first_look_counts(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The role may be of an earlier version, which may not ask."""
+        world = hourly(policy=ALL, **MONTH_AGO)
+        world.created_at = client_error("describe_table", "AccessDeniedException", "no", status=400)
+        world.look(LATE)
+        assert world.launches() == []
+        assert "birth_unknown" in capsys.readouterr().err
+
+
+class TestGone:
+    """A job that the watchdog remembers, and whose schedule does not exist any more."""
+
+    def test_it_is_reported_once(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """Its stack was deleted, or the ledger's stack took the group along."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly()
+        world.look(T0 + MINUTE)
+        gone = world.scheduler.schedules.pop(f"{JOB}-0123456789ab")
+        assert world.look(T0 + 2 * MINUTE) == {"gone": 1}
+        world.look(T0 + 3 * MINUTE)
+        expected = {"type": "Cronce Schedule Gone", "ledger": "runs", "job": JOB, "schedule": f"{JOB}-0123456789ab"}
+        assert world.events.sent == [expected]
+        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["ScheduleGone"]
+        world.scheduler.schedules[gone["Name"]] = gone
+        world.look(T0 + 4 * MINUTE)
+        del world.scheduler.schedules[gone["Name"]]
+        assert world.look(T0 + 5 * MINUTE) == {"gone": 1}
+
+    def test_one_whose_definition_is_invalid_is_not_gone(self) -> None:
+        """It is reported as what it is."""
+        world = hourly()
+        world.look(T0 + MINUTE)
+        answer = schedule(LastModificationDate=T0 + MINUTE)
+        answer["Target"]["Input"] = answer["Target"]["Input"].replace('"CRONCE_TRIGGER"', '"CRONCE_POLICY"')
+        world.scheduler.schedules[answer["Name"]] = answer
+        assert "gone" not in world.look(T0 + 2 * MINUTE)
+
+    def test_its_stuck_run_is_settled(self) -> None:
+        """Nothing starts it again; its slot is free for whoever comes."""
+        world = hourly()
+        world.look(T0 + MINUTE)
+        world.claim()
+        del world.scheduler.schedules[f"{JOB}-0123456789ab"]
+        lost = [minute for minute in range(2, 25) if world.look(T0 + minute * MINUTE).get("lost")]
+        assert lost == [10]
+        assert (world.standing().reason, world.launches()) == (Reason.LEASE_LOST, [])
+
+
+class TestMoved:
+    """A schedule whose time was changed."""
+
+    @pytest.mark.parametrize(
+        ("before", "after", "last", "following"),
+        [
+            (6, 10, "2026-11-29T06:00:00Z", "2026-11-29T10:00:00Z"),
+            (10, 6, "2026-11-28T10:00:00Z", "2026-11-30T06:00:00Z"),
+        ],
+        ids=["two runs on that day", "none on that day"],
+    )
+    def test_the_next_look_says_so_with_the_ticks_around_it(
+        self, before: int, after: int, last: str, following: str
+    ) -> None:
+        """Moved at 08:00; once."""
+        world = hourly(ScheduleExpression=f"cron(0 {before} * * ? *)", **MONTH_AGO)
+        world.look(T0 + MINUTE)
+        world.events.calls.clear()
+        moved = {"LastModificationDate": T0 + 2 * HOUR, "CreationDate": T0 - 30 * DAY}
+        world.define(ScheduleExpression=f"cron(0 {after} * * ? *)", **moved)
+        world.look(T0 + 2 * HOUR + MINUTE)
+        world.look(T0 + 2 * HOUR + 2 * MINUTE)
+        told = [event for event in world.events.sent if event["type"] == "Cronce Schedule Changed"]
+        assert told == [
+            {
+                "type": "Cronce Schedule Changed",
+                "ledger": "runs",
+                "job": JOB,
+                "before": f"cron(0 {before} * * ? *) UTC",
+                "after": f"cron(0 {after} * * ? *) UTC",
+                "lastTick": last,
+                "nextTick": following,
+            }
+        ]
+
+    def test_a_deployment_is_no_move(self) -> None:
+        """Another image, or enabled and disabled: the times are the same."""
+        world = hourly()
+        world.look(T0 + MINUTE)
+        made = {"CreationDate": T0 - MINUTE, "ScheduleExpression": "cron(0 * * * ? *)"}
+        world.define(image="2", LastModificationDate=T0 + 2 * MINUTE, **made)
+        world.look(T0 + 3 * MINUTE)
+        world.define(State="DISABLED", LastModificationDate=T0 + 4 * MINUTE, **made)
+        world.look(LATE)
+        assert "Cronce Schedule Changed" not in [event["type"] for event in world.events.sent]
+
+
+class TestPromises:
+    """What catch-up and judging promise, to their limits."""
+
+    def test_all_hundred_judged_ticks_are_caught_up(self) -> None:
+        """Without a starting deadline none is too old, however long the others take."""
+        world = hourly(policy=ALL)
+        world.look(T0)
+        at = LATE + 99 * HOUR
+        while len(world.launches()) < 100:
+            launches = len(world.launches())
+            world.look(at := at + MINUTE)
+            assert len(world.launches()) == launches + 1
+            tick = T0 + launches * HOUR
+            world.claim(at=tick, trigger=Trigger.CATCH_UP).complete()
+        assert {world.standing(T0 + n * HOUR).status for n in range(100)} == {Status.SUCCEEDED}
+
+    def test_ticks_beyond_the_hundred_are_told_with_their_number(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The watchdog did not look for four hours at a job of each minute."""
+        monkeypatch.setenv("CRONCE_METRICS", "emf")
+        world = hourly(ScheduleExpression="cron(* * * * ? *)")
+        world.look(T0)
+        world.look(LATE + 4 * HOUR)
+        (event,) = [event for event in world.events.sent if event["type"] == "Cronce Ticks Not Judged"]
+        assert (event["job"], event["count"], event["before"]) == (JOB, 141, period_of(T0 + 141 * MINUTE))
+        found = {name: line[name] for name, line in metrics(capsys.readouterr().err)}
+        assert found["TicksNotJudged"] == 141
+
+    def test_a_backlog_that_is_full_says_what_it_drops(self) -> None:
+        """The oldest tick's row says that it waits for a person."""
+        policy = Policy(catch_up=CatchUp.ALL, lease=HOUR)
+        world = hourly(policy=policy, ScheduleExpression="cron(* * * * ? *)")
+        held = world.ledger(OTHER).claim(JOB, "by-hand", policy=policy, trigger=Trigger.MANUAL)
+        assert held
+        world.look(T0)
+        world.clock.advance(50 * MINUTE)
+        held.heartbeat()
+        world.look(LATE + 99 * MINUTE)
+        world.look(LATE + 100 * MINUTE)
+        assert "too many ticks wait" in (world.standing().note or "")
+        assert world.standing(T0 + MINUTE).note is None
+
+    @pytest.mark.parametrize(
+        ("expression", "missed"),
+        [
+            ("cron(0 6 31W * ? *)", 0),
+            ("cron(0 6 30W * ? *)", 0),
+            ("cron(0 6 29W * ? *)", 1),
+            ("cron(0 6 28W * ? *)", 1),
+        ],
+    )
+    def test_a_tick_that_aws_may_not_have_is_not_called_missed(self, expression: str, missed: int) -> None:
+        """31 January 2027 is a Sunday and 30 a Saturday: the tick would be on the 29th, a Friday."""
+        at = T0.replace(year=2027, month=1, day=27)
+        made = {"CreationDate": at, "LastModificationDate": at}
+        world = hourly(ScheduleExpression=expression, **made)
+        world.look(at + MINUTE)
+        found = sum(world.look(at + n * DAY + 10 * MINUTE).get("missed", 0) for n in range(1, 6))
+        assert found == missed
 
 
 class TestPinned:

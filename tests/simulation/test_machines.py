@@ -9,7 +9,7 @@ import pytest
 from cronce import Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Leave
-from cronce_lambdas import look, recorder
+from cronce_lambdas import look, lost, recorder
 from cronce_lambdas.due import Verdict
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
@@ -86,6 +86,6 @@ def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
 
 def test_a_watchdog_that_finds_no_lost_run_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run always looks alive."""
-    monkeypatch.setattr(look.Look, "_settle_if_lost", lambda _look, _job, run: run is None)
+    monkeypatch.setattr(lost.LostRuns, "_settle_if_lost", lambda _look, _job, run: run is None)
     with pytest.raises(BrokenRuleError, match="a crash is noticed within"):
         Silent(3, days=DAYS).run()

@@ -111,6 +111,21 @@ class Launcher:
         except JobUnknownError:
             return None
 
+    def exists(self, schedule_name: str) -> bool:
+        """True if the group has a schedule of this name, whatever it defines.
+
+        Raises:
+            CallUnavailableError: The call had no answer.
+            CallRefusedError: Access to the group is denied.
+        """
+        try:
+            self._scheduler.call("get_schedule", schedule_name, GroupName=self.group, Name=schedule_name)
+        except CallRefusedError as no:
+            if no.code == "ResourceNotFoundException":
+                return False
+            raise
+        return True
+
     def defined_by(self, schedule_name: str) -> JobDefinition | None:
         """The job that this schedule defines; None if there is no such schedule, or it is not a job of cronce.
 
