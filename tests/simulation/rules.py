@@ -55,7 +55,8 @@ def _broken_by_attempt(before: RunRecord | None, after: RunRecord, policy: Polic
     if before is None:
         return None if after.attempt == (after.status is Status.RUNNING) else "the first attempt is number 1"
     begins = after.status is Status.RUNNING and (before.status is not Status.RUNNING or after.attempt != before.attempt)
-    if after.attempt != before.attempt + begins:
+    given_back = before.status is Status.RUNNING and after.status in (Status.SKIPPED, Status.MISSED)
+    if after.attempt != before.attempt + begins - given_back:
         return f"the number of an attempt rises when it begins, not from {before.attempt} to {after.attempt}"
     if after.token != before.token and not begins:
         return "only the beginning of an attempt changes whose it is"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from cronce.protocol.claiming import Begin, Mine, Settle, claim, decide
 from cronce.protocol.holding import Held
 from cronce.protocol.operations import Get, Now, Swap
-from cronce.protocol.records import KEPT_ATTEMPTS, MAX_CLOCK_SKEW, PastAttempt, RunRecord
+from cronce.protocol.records import KEPT_ATTEMPTS, MAX_CLOCK_SKEW, Liveness, PastAttempt, RunRecord
 from cronce.protocol.requests import RefusalReason, Refused, Skewed
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
 from cronce.vocabulary.states import Reason, Status, Trigger
@@ -19,8 +19,6 @@ from tests.support.builders import LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, re
 from tests.support.scripted import World
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from cronce.protocol.requests import ClaimRequest
 
 HOUR = timedelta(hours=1)
@@ -456,3 +454,29 @@ def test_a_retry_keeps_the_rows_unknown_attributes() -> None:
     world = World(replace(run(), extra={"team": "growth"}), now=LATER)
     world.play(claim(request()))
     assert world.run(PERIOD).extra == {"team": "growth"}
+
+
+def test_an_earlier_attempt_keeps_the_reason_of_its_own_end() -> None:
+    """A success that a person repeats was not lost; an attempt that was taken over was."""
+    done = run(status=Status.SUCCEEDED)
+    forced = decide(request(trigger=Trigger.MANUAL, force="why"), done, T0)
+    assert isinstance(forced, Begin)
+    assert [(past.status, past.reason, past.finished_at) for past in forced.record.attempts] == [
+        (Status.SUCCEEDED, None, T0)
+    ]
+    later = LEASE_IS_OVER_AT + TICK
+    taken = decide(request(), run(), later)
+    assert isinstance(taken, Begin)
+    assert [(past.status, past.reason, past.finished_at) for past in taken.record.attempts] == [
+        (Status.FAILED, Reason.LEASE_LOST, later)
+    ]
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_a_lease_at_the_edge_of_the_calendar_is_judged_like_any_other(year: int) -> None:
+    """No date of a foreign writer stops a claim with an error of arithmetic."""
+    at = datetime(year, 12 if year > 1 else 1, 31 if year > 1 else 1, tzinfo=UTC)
+    standing = run(lease_until=at)
+    expected = Liveness.EXPIRED if year == 1 else Liveness.ALIVE
+    assert standing.liveness(T0) is expected
+    assert isinstance(decide(request(), standing, T0), Begin if year == 1 else Refused)

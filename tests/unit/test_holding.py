@@ -243,3 +243,12 @@ def test_an_end_stands_although_the_slot_could_not_be_freed() -> None:
 def test_a_lost_run_says_why(lost: Lost, why: str) -> None:
     """For a person."""
     assert lost.why == why
+
+
+@pytest.mark.parametrize("event", [Event.BLOCK, Event.EXPIRE])
+def test_an_attempt_that_was_given_back_did_not_start(event: Event) -> None:
+    """The next one gets its number, with another token; what fences is the token and the slot."""
+    world = World(run(attempt=3))
+    given_back = world.play(finish(held(run(attempt=3)), Outcome(event=event, reason=Reason.OVERLAP)))
+    assert isinstance(given_back, Held)
+    assert world.run().attempt == 2

@@ -22,6 +22,28 @@ from cronce.vocabulary.names import (
 SIX = datetime(2026, 11, 29, 6, tzinfo=UTC)
 CANONICAL = "2026-11-29T06:00:00Z"
 
+IN_ANOTHER_SPELLING = [
+    "2026-11-29T06:00:00.0000009Z",  # finer than Python's microseconds
+    "2026-11-29T06:00:00,5Z",
+    "20261129T060000Z",
+    "20261129T06Z",
+    "2026-11-29T060000Z",
+    "2026-W48-7T06:00:00Z",
+    "2026W487T060000Z",
+    "2026-333T06:00:00Z",
+    "2026-1-1T06:00:00Z",
+    "+002026-11-29T06:00:00Z",
+    "2026-11-29  06:00:00Z",
+    "2026-11-29T06:00:00 Z",
+    "2026-11-29T24:00:00Z",
+    "2026-11-29T06:00:60Z",
+    "2026-11-29T06:00:00+01:00:30",
+    "\uff12\uff10\uff12\uff16-11-29T06:00:00Z",
+    "Sun, 29 Nov 2026 06:00:00 GMT",
+    "29.11.2026 06:00",
+    "2026-11-29@06:00",
+]
+
 
 @pytest.mark.parametrize(
     "job",
@@ -90,6 +112,10 @@ def test_a_period_that_cannot_be_part_of_a_key_is_refused(period: object) -> Non
         "2026-11-29t06:00:00z",
         "2026-11-29T06:00Z",
         "2026-11-28T22:00:00-08:00",
+        "2026-11-29T06:00:00.000Z",
+        "2026-11-29T06:00:00-00:00",
+        "2026-11-29T11:45:00+0545",
+        "2026-11-29T08:00:00+02",
     ],
 )
 def test_two_spellings_of_one_instant_are_one_period(spelling: str) -> None:
@@ -101,6 +127,7 @@ def test_two_spellings_of_one_instant_are_one_period(spelling: str) -> None:
     "time",
     [
         "2026-11-29T06:00:00",  # whose six o'clock?
+        *IN_ANOTHER_SPELLING,
         "2026-11-29T06:00:00.001Z",  # the clock's, not the schedule's
         "2026-11-29T25:00:00Z",
         "2026-02-30T06:00:00Z",
@@ -117,6 +144,42 @@ def test_a_time_that_is_not_nominal_is_refused(time: object) -> None:
     """Two readings of a clock would be two periods."""
     with pytest.raises(InputInvalidError, match=r"^CRONCE_SCHEDULED_TIME: .*2026-11-29T06:00:00Z"):
         parse_scheduled_time(time, what="CRONCE_SCHEDULED_TIME")
+
+
+@pytest.mark.parametrize("spelling", IN_ANOTHER_SPELLING)
+def test_an_instant_in_another_spelling_is_no_period(spelling: str) -> None:
+    """One instant has one key: a spelling that is not read as a timestamp is not kept as text either."""
+    with pytest.raises(InputInvalidError, match=r"^period: .*2026-11-29T06:00:00Z"):
+        checked_period(spelling)
+
+
+@pytest.mark.parametrize(
+    "period", ["2026T1", "2026-11-29-a", "2026-11-29_2", "20261129", "2026-W48-7", "1:20", "a 06:00", "T06", "2026-11"]
+)
+def test_text_that_names_no_instant_is_a_period(period: str) -> None:
+    """A day, a week, a quarter, a shard."""
+    assert checked_period(period) == period
+
+
+@pytest.mark.parametrize(
+    ("at", "period"),
+    [
+        (datetime(999, 1, 1, tzinfo=UTC), "0999-01-01T00:00:00Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00Z"),
+        (datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), "9999-12-31T23:59:59Z"),
+    ],
+)
+def test_the_first_and_the_last_years_have_four_digits(at: datetime, period: str) -> None:
+    """And are read back."""
+    assert period_of(at) == period
+    assert scheduled_time_of(period) == at
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01"])
+def test_a_time_outside_the_calendar_is_refused(time: str) -> None:
+    """In UTC; by the error of every other time."""
+    with pytest.raises(InputInvalidError, match=r"^period: "):
+        checked_period(time)
 
 
 def test_a_timestamp_without_a_zone_is_no_period() -> None:

@@ -39,7 +39,7 @@ from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, Sto
 from cronce.vocabulary.names import checked_exit_code
 from cronce.vocabulary.payloads import decode_json, encode_checkpoint, encode_result, shortened
 from cronce.vocabulary.policy import Policy
-from cronce.vocabulary.states import Reason
+from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import checked_member, value_class
 
 __all__ = ["Claim", "Refusal"]
@@ -72,6 +72,9 @@ class Refusal:
     reason: RefusalReason
     record: RunRecord | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", checked_member(RefusalReason, self.reason, what="reason"))
+
     def __bool__(self) -> Literal[False]:
         return False
 
@@ -82,6 +85,8 @@ class Refusal:
             return text
         if self.record.blocked_by:
             return f"{text} ({self.record.blocked_by})"
+        if self.reason is RefusalReason.INTERRUPTED or self.record.status in (Status.SKIPPED, Status.MISSED):
+            return text  # no attempt started, and the row names the refused process
         return f"{text} (attempt {self.record.attempt} by {self.record.owner})"
 
 

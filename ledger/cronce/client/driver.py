@@ -112,8 +112,8 @@ class Driver:
         Its `Date` is truncated to seconds, so it may be up to one second older than the answer.
         """
         store_at = self._store.answered_at
-        if store_at is None:
+        if store_at is None or store_at.utcoffset() is None:  # a time without a zone says nothing
             return
-        ahead = sent_at - (store_at + timedelta(seconds=1))
+        ahead = sent_at - store_at - timedelta(seconds=1)
         behind = store_at - received_at
         self._skew = max(ahead, behind, timedelta(0))

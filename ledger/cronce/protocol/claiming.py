@@ -175,7 +175,7 @@ def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason
 
 def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: Event) -> RunRecord:
     """The run with its next attempt; a forced repeat starts from the beginning, any other resumes."""
-    past = standing.past(finished_at=now, reason=Reason.LEASE_LOST)
+    past = standing.past(lost_at=now)
     return standing.after(
         event,
         attempt=standing.attempt + 1,

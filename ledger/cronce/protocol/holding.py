@@ -17,6 +17,8 @@ from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import replace, value_class
 
+_NOT_STARTED = frozenset({Event.BLOCK, Event.EXPIRE})
+
 Change = Callable[[RunRecord, datetime], RunRecord]
 
 
@@ -107,6 +109,8 @@ def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
         replaced = outcome.reason is Reason.INTERRUPTED and run.cancel_requested is not None
         return run.after(
             outcome.event,
+            # An attempt that was given back did not start: the next one gets its number, and another token.
+            attempt=run.attempt - (outcome.event in _NOT_STARTED),
             finished_at=now,
             lease_until=None,
             reason=Reason.REPLACED if replaced else outcome.reason,

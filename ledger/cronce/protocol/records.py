@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from cronce.protocol.transitions import TRANSITIONS, Event
-from cronce.vocabulary.states import Status, Trigger
+from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace, value_class
 
 SCHEMA = 1
@@ -118,15 +118,16 @@ class RunRecord:
         """
         return replace(self, version=self.version + 1, status=TRANSITIONS[self.status, event], **changes)
 
-    def past(self, *, finished_at: datetime | None = None, reason: str | None = None) -> PastAttempt:
-        """The current attempt as an earlier one; one that is still RUNNING is kept as FAILED."""
+    def past(self, *, lost_at: datetime | None = None) -> PastAttempt:
+        """The current attempt as an earlier one; one that is still RUNNING was lost at `lost_at`."""
+        running = self.status is Status.RUNNING
         return PastAttempt(
             attempt=self.attempt,
-            status=Status.FAILED if self.status is Status.RUNNING else self.status,
+            status=Status.FAILED if running else self.status,
             owner=self.owner,
             claimed_at=self.claimed_at,
-            finished_at=self.finished_at or finished_at,
-            reason=self.reason or reason,
+            finished_at=lost_at if running else self.finished_at,
+            reason=Reason.LEASE_LOST if running else self.reason,
             exit_code=self.exit_code,
             error=self.error,
             note=self.note,
@@ -138,7 +139,8 @@ class RunRecord:
             return Liveness.ENDED
         if self.lease_until is None:
             return Liveness.NO_LEASE
-        return Liveness.EXPIRED if now > self.lease_until + max_clock_skew else Liveness.ALIVE
+        # Subtracted from now: a foreign writer's lease may end on the last day of the calendar.
+        return Liveness.EXPIRED if now - max_clock_skew > self.lease_until else Liveness.ALIVE
 
     def is_attempt(self, attempt: int | None, token: str | None) -> bool:
         """True if the row has exactly this attempt of this claim."""

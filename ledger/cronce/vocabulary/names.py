@@ -25,7 +25,17 @@ JobName = NewType("JobName", str)
 Period = NewType("Period", str)
 """A period in its canonical spelling; made by `checked_period` and `period_of` only."""
 
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,]0+)?)?"
+    r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
+)
+"""The spellings of a nominal time that are accepted; they become one."""
+
+_LIKE_A_TIMESTAMP = re.compile(
+    r"[+-]?(?:\d{4,6}-\d{1,2}-\d{1,2}|\d{8}|\d{4,6}-?\d{3}|\d{4,6}-?[Ww]\d{1,2}(?:-?\d)?)[Tt\s]\s*\d"
+    r"|(?=.*\d{4}).*(?<!\d)\d{1,2}:\d{2}(?!\d)"
+)
+"""Text with a date and a time of day in any other spelling. As a period it would be a second key for one instant."""
 
 
 @value_class(kw_only=True)
@@ -72,11 +82,11 @@ def checked_period(period: object, *, what: str = "period") -> Period:
     other text (`2026-11-29`, `2026-W48`) is unchanged. `#` separates the parts of a key and is refused.
 
     Raises:
-        InputInvalidError: It is not printable text of an allowed length, or it is a timestamp without a time zone or
-            with a fraction of a second.
+        InputInvalidError: It is not printable text of an allowed length, or it looks like a timestamp but is not one
+            with a time zone and whole seconds: two keys for one instant would be two runs.
     """
     text = _checked_text(period, what=what, most=MAX_PERIOD_BYTES, forbidden="#")
-    if _TIMESTAMP.match(text):
+    if _LIKE_A_TIMESTAMP.match(text):
         return period_of(parse_scheduled_time(text, what=what))
     return Period(text)
 
@@ -104,26 +114,22 @@ def parse_scheduled_time(value: object, *, what: str) -> datetime:
             fraction comes from a clock, and two readings of a clock would be two periods.
     """
     allowed = "a nominal time with its zone and whole seconds, such as 2026-11-29T06:00:00Z"
-    if not isinstance(value, str) or not _TIMESTAMP.match(value):
+    if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
         raise InputInvalidError(what, value, allowed)
     try:
-        at = datetime.fromisoformat(value.upper())
-        at = at.astimezone(UTC) if at.tzinfo else at
-    except (ValueError, OverflowError):
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):  # no such day, or outside the calendar in UTC
         raise InputInvalidError(what, value, allowed) from None
-    if at.tzinfo is None or at.microsecond:
-        raise InputInvalidError(what, value, allowed)
-    return at
 
 
 def period_of(scheduled_at: datetime) -> Period:
     """The period of the tick at `scheduled_at` (aware): `2026-11-29T06:00:00Z`."""
-    return Period(scheduled_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return Period(scheduled_at.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z")
 
 
 def scheduled_time_of(period: str) -> datetime | None:
     """The nominal time that a canonical period is, or None."""
-    return parse_scheduled_time(period, what="period") if _TIMESTAMP.match(period) else None
+    return parse_scheduled_time(period, what="period") if _TIMESTAMP.fullmatch(period) else None
 
 
 def ledger_name(url: str) -> str:

@@ -83,6 +83,7 @@ class Sdk:
 def _date_of(response: Mapping[str, Any]) -> datetime | None:
     date = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
     try:
-        return parsedate_to_datetime(date) if date else None
-    except ValueError:
+        at = parsedate_to_datetime(date) if date else None
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
+    return at if at is not None and at.utcoffset() is not None else None  # a time without a zone says nothing
