@@ -18,6 +18,9 @@ from cronce_lambdas.rows import Rows
 NEWEST = 20
 """How many of a job's newest runs are read when no row names the one of interest."""
 
+_SOON_ENOUGH, _TOO_LATE = timedelta(minutes=5), timedelta(hours=1)
+"""When a settled run that nobody reported counts as forgotten: the recorder has had its time, and it is news still."""
+
 _NOW_AND_THEN = timedelta(minutes=10)
 
 
@@ -40,7 +43,10 @@ class LostRuns:
 
     def settle(self, job: JobDefinition) -> bool:
         """Settle the job's lost runs; True if a run of the job is alive, or may be."""
-        running, sure = self._running(job.job, job.policy.concurrency_policy)
+        newest, holder, sure = self._look_at(job.job, job.policy.concurrency_policy)
+        for run in newest.values():
+            self._hand_over_if_forgotten(job, run)
+        running = [run for run in (newest | holder).values() if run.status is Status.RUNNING]
         alive = [run for run in running if not self._settle_if_lost(job, run)]
         return bool(alive) or not sure
 
@@ -48,31 +54,37 @@ class LostRuns:
         """Settle lost runs of a job whose schedule is gone. No machine starts them again."""
         if not self.now_and_then:
             return
-        running, _ = self._running(job, ConcurrencyPolicy.WAIT)
-        for run in running:
+        newest, holder, _ = self._look_at(job, ConcurrencyPolicy.WAIT)
+        for run in (newest | holder).values():
             if run.liveness(self.now) is Liveness.EXPIRED:
                 self._mark(run, Leave("no schedule of the group runs its job"))
 
-    def _running(self, job: str, policy: ConcurrencyPolicy) -> tuple[list[RunRecord], bool]:
-        """The RUNNING runs of the job, and False if an unreadable row may hide another one.
+    def _look_at(self, job: str, policy: ConcurrencyPolicy) -> tuple[dict[str, RunRecord], dict[str, RunRecord], bool]:
+        """The newest runs and the one that holds the slot, by period; False if an unreadable slot may hide one.
 
         The slot names the run that works. A run that waits is not in the slot, and `ALLOW` has no slot: then
         the newest runs are read too. Under `FORBID` a run is without the slot only for an instant, so runs
         that died in that instant are searched every ten minutes.
         """
-        found: dict[str, RunRecord] = {}
-        sure = True
+        newest: dict[str, RunRecord] = {}
         if policy is not ConcurrencyPolicy.FORBID or self.now_and_then:
-            found = {run.period: run for run in self.rows.newest(job, limit=NEWEST)}
-        if policy is not ConcurrencyPolicy.ALLOW:
-            try:
-                holder = self.ledger.holder(job)
-            except RecordUnreadableError as error:
-                self.rows.report(error)
-                sure = False
-            else:
-                found |= {} if holder is None else {holder.period: holder}
-        return [run for run in found.values() if run.status is Status.RUNNING], sure
+            newest = {run.period: run for run in self.rows.newest(job, limit=NEWEST)}
+        if policy is ConcurrencyPolicy.ALLOW:
+            return newest, {}, True
+        try:
+            holder = self.ledger.holder(job)
+        except RecordUnreadableError as error:
+            self.rows.report(error)
+            return newest, {}, False
+        return newest, {} if holder is None else {holder.period: holder}, True
+
+    def _hand_over_if_forgotten(self, job: JobDefinition, run: RunRecord) -> None:
+        """Report a run that only a person may start, if nobody has: whoever settled it died before that."""
+        if run.finished_at is None or not _SOON_ENOUGH <= self.now - run.finished_at <= _TOO_LATE:
+            return
+        decision = after_attempt(run, policy=job.policy, enabled=job.enabled)
+        if isinstance(decision, Leave) and decision.for_person:
+            self.launches.leave_to_a_person(run, decision.why, job)
 
     def _settle_if_lost(self, job: JobDefinition, run: RunRecord) -> bool:
         """Mark the run if its lease has expired. Arrange its next task first: that can be repeated, the mark cannot."""

@@ -118,6 +118,8 @@ class Recorder:
         for record in records:
             try:
                 self._sort_one(record)
+            except RecordUnreadableError as error:
+                report("row_unreadable", level="ERROR", ledger=self._settings.ledger_name, error=str(error))
             except (LedgerUnavailableError, CallUnavailableError) as error:
                 report("unavailable", level="ERROR", error=str(error))
                 again.append({"itemIdentifier": str(record.get("messageId", ""))})
