@@ -250,6 +250,8 @@ def test_the_document_of_a_plan(fleet: Fleet, cronce: Callable[..., Said]) -> No
         [JOB, "--from", DAYS[0]],
         [JOB, "--from", DAYS[1], "--to", DAYS[0]],
         [JOB, "--from", "yesterday", "--to", DAYS[0]],
+        [JOB, "--from", "0001-01-01", "--to", "0001-01-02"],
+        [JOB, "--from", DAYS[0], "--to", "9999-12-31"],
         [JOB, *SPAN, "--parallel", "0"],
         [JOB, *SPAN, "--limit", "0"],
     ],

@@ -125,6 +125,11 @@ def test_an_invalid_expression_is_64_and_names_the_field(
     [
         ["0 6 * * *", "--timezone", "Europe/Atlantis"],
         ["0 6 * * *", "--from", "yesterday"],
+        ["0 6 * * *", "--timezone", "America/New_York", "--from", "0001-01-01T00:00:00Z"],
+        ["0 6 * * *", "--timezone", "America/New_York", "--from", "0001-01-01"],
+        ["0 6 * * *", "--timezone", "Asia/Tokyo", "--from", "9999-12-31T23:59:59Z"],
+        ["rate(1 day)", "--from", "9999-12-31"],
+        ["rate(1 day)", "--from", "9999-12-31T23:59:59-12:00"],
         ["0 6 * * *", "--count", "0"],
         ["0 6 * * *", "--count", "1001"],
         ["0 6 * * *", "--config", "clock.toml"],
@@ -137,6 +142,17 @@ def test_bad_usage_is_one_line_and_64(cronce: Callable[..., Said], arguments: li
     """As for every command."""
     said = cronce("next", *arguments)
     assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
+
+
+@pytest.mark.parametrize("since", ["0001-01-01", "9999-12-31", "9999-12-31T23:59:59Z"])
+def test_a_date_at_the_end_of_the_calendar_is_refused_by_the_options_name(
+    cronce: Callable[..., Said], since: str
+) -> None:
+    """With what is allowed."""
+    said = cronce("next", "0 6 * * *", "--timezone", "America/New_York", "--from", since)
+    assert (said.code, said.out) == (64, "")
+    assert said.err.startswith("cronce: --from: ")
+    assert "0001-01-02 to 9999-12-30" in said.err
 
 
 def test_a_job_needs_to_be_found_somewhere(cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,6 +280,8 @@ def test_the_document_has_the_run_at_the_end(fleet: Fleet, cronce: Callable[...,
         [JOB, "2026-11-27T05:00:00"],
         [JOB, "2026#11"],
         [JOB, "2030-11-27T05:00:00Z"],
+        [JOB, "0001-01-01T00:00:00Z"],
+        [JOB, "9999-12-31T23:59:59Z"],
         [JOB],
     ],
 )

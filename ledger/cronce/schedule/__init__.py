@@ -10,7 +10,7 @@ by `_fields` and `_days`; `_zoned` places them in a time zone of `_zones`; `_tic
 """
 
 from cronce.schedule._schedule import MAX_LENGTH, Every, Kind, Schedule, parse
-from cronce.schedule._timetable import MOST_COUNTED, Latest, PeriodForm, Preview, Timetable
+from cronce.schedule._timetable import MOST_COUNTED, Latest, PeriodForm, Preview, Timetable, instant_of
 from cronce.schedule._zones import ZoneData, zone_data
 from cronce.schedule.errors import ScheduleInvalidError
 
@@ -26,6 +26,7 @@ __all__ = [
     "ScheduleInvalidError",
     "Timetable",
     "ZoneData",
+    "instant_of",
     "parse",
     "zone_data",
 ]

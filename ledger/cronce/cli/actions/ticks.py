@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import islice
 
-from cronce.schedule import Schedule
+from cronce.schedule import Schedule, instant_of
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import period_of, scheduled_time_of
 
@@ -35,18 +35,18 @@ def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> date
         end: True if a day means its last instant.
 
     Raises:
-        InputInvalidError: It is neither a day nor a time.
+        InputInvalidError: It is neither a day nor a time, or it is at an end of the calendar.
     """
     zone = _zone_of(timezone)
     allowed = _ALLOWED.format(zone=timezone)
     try:
         if _DAY.fullmatch(text):
             day = datetime.combine(datetime.fromisoformat(text), time.max if end else time.min, tzinfo=zone)
-            return day.replace(fold=int(end)).astimezone(UTC)
+            return instant_of(day.replace(fold=int(end)), what)
         if not _TIME.fullmatch(text):
             raise InputInvalidError(what, text, allowed)
         at = datetime.fromisoformat(text.upper())
-        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+        return instant_of(at if at.tzinfo else at.replace(tzinfo=zone), what)
     except (ValueError, OverflowError):
         raise InputInvalidError(what, text, allowed) from None
 
