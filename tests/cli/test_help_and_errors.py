@@ -63,6 +63,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     text = asked.stdout + asked.stderr
     assert text.strip() == (told.stdout + told.stderr).strip()
     assert "xample" in text
+    assert "xit code" in text
     assert f"cronce {command}" in text.partition("xample")[2]
     if command not in OWN_PARSER:  # which wraps as the terminal is
         assert max(len(line) for line in text.splitlines()) <= 80
@@ -129,6 +130,19 @@ def test_bad_usage_is_one_line_and_64(
     assert said.err.startswith("cronce: ")
     assert said.err.count("\n") == 1
     assert "\x1b" not in said.err
+
+
+@pytest.mark.parametrize(
+    "command", [["runs", JOB], ["init"], ["jobs"], ["next", JOB], ["rerun", JOB, PERIOD], ["release", JOB, PERIOD]]
+)
+def test_a_missing_region_is_said_with_how_to_give_it(command: list[str], tmp_path: Path) -> None:
+    """By every command alike, and nothing is called None."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        assert name not in os.environ
+    said = process(*command, CRONCE_LEDGER="dynamodb://runs", AWS_CONFIG_FILE=str(tmp_path / "none"))
+    assert (said.returncode, said.stdout, said.stderr.count("\n")) == (64, "", 1)
+    assert said.stderr.startswith("cronce: the Region is missing: ")
+    assert "AWS_REGION" in said.stderr
 
 
 @pytest.mark.parametrize("command", [["runs", JOB], ["show", JOB, PERIOD], ["release", JOB, PERIOD], ["init"]])

@@ -21,20 +21,35 @@ NEW_YORK = ("30 2 * * *", "--timezone", "America/New_York", "--from", "2026-03-0
 def ticks_of(said: Said) -> list[dict[str, str]]:
     """The document that was printed."""
     assert (said.code, said.err) == (0, "")
-    document: list[dict[str, str]] = json.loads(said.out)
-    return document
+    ticks: list[dict[str, str]] = json.loads(said.out)["ticks"]
+    return ticks
 
 
 def test_the_document_has_utc_local_and_what_the_clocks_do(cronce: Callable[..., Said]) -> None:
     """02:30 does not exist in New York on 2026-03-08."""
     assert ticks_of(cronce("next", *NEW_YORK, "--count", "2", "--json")) == [
-        {"utc": "2026-03-07T07:30:00Z", "local": "2026-03-07T02:30:00-05:00", "note": ""},
+        {"period": "2026-03-07T07:30:00Z", "local": "2026-03-07T02:30:00-05:00", "note": ""},
         {
-            "utc": "2026-03-09T06:30:00Z",
+            "period": "2026-03-09T06:30:00Z",
             "local": "2026-03-09T02:30:00-04:00",
             "note": "02:30 does not exist on 2026-03-08: skipped",
         },
     ]
+
+
+def test_the_document_says_what_was_read(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+    """The job, its schedule, the zone and what keeps the ticks from becoming runs."""
+    document = json.loads(cronce("next", *NEW_YORK, "--count", "1", "--json").out)
+    assert {name: value for name, value in document.items() if name != "ticks"} == {
+        "job": None,
+        "schedule": "cron(30 2 * * ? *)",
+        "timezone": "America/New_York",
+        "remark": None,
+    }
+    fleet.add_job("daily-digest", State="DISABLED")
+    document = json.loads(cronce("next", "daily-digest", "--json").out)
+    assert (document["job"], document["schedule"]) == ("daily-digest", "cron(0 6 * * ? *)")
+    assert "schedule is disabled" in document["remark"]
 
 
 def test_the_table_says_it_in_words(cronce: Callable[..., Said]) -> None:
@@ -60,22 +75,22 @@ def test_five_fields_six_fields_and_macros_are_expressions(cronce: Callable[...,
     of_cron = ticks_of(cronce("next", "cron(0 0 * * ? *)", *since))
     assert ticks_of(cronce("next", "0 0 * * *", *since)) == of_cron == ticks_of(cronce("next", "@daily", *since))
     assert len(of_cron) == 5
-    assert of_cron[0]["utc"] == "2026-11-29T00:00:00Z"
+    assert of_cron[0]["period"] == "2026-11-29T00:00:00Z"
 
 
 def test_without_from_the_coming_ticks_are_listed(cronce: Callable[..., Said]) -> None:
     """From this moment on."""
     now = datetime.now(UTC)
-    first = datetime.fromisoformat(ticks_of(cronce("next", "* * * * *", "--json"))[0]["utc"])
+    first = datetime.fromisoformat(ticks_of(cronce("next", "* * * * *", "--json"))[0]["period"])
     assert now - timedelta(minutes=1) < first - timedelta(minutes=1) <= datetime.now(UTC)
 
 
 def test_a_rate_counts_from_from(cronce: Callable[..., Said]) -> None:
     """Without, from this second, which is its first tick."""
     found = ticks_of(cronce("next", "rate(90 minutes)", "--from", "2026-11-29T06:00:00Z", "--count", "2", "--json"))
-    assert [tick["utc"] for tick in found] == ["2026-11-29T06:00:00Z", "2026-11-29T07:30:00Z"]
+    assert [tick["period"] for tick in found] == ["2026-11-29T06:00:00Z", "2026-11-29T07:30:00Z"]
     before = datetime.now(UTC).replace(microsecond=0)
-    first = datetime.fromisoformat(ticks_of(cronce("next", "rate(5 minutes)", "--json"))[0]["utc"])
+    first = datetime.fromisoformat(ticks_of(cronce("next", "rate(5 minutes)", "--json"))[0]["period"])
     assert before <= first <= datetime.now(UTC)
 
 
@@ -84,7 +99,7 @@ def test_from_without_a_zone_is_read_in_the_schedules(cronce: Callable[..., Said
     options = ("--timezone", "Europe/Berlin", "--count", "1", "--json")
     for since in ("2026-11-29T06:00", "2026-11-29T05:00:00Z", "2026-11-29"):
         (tick,) = ticks_of(cronce("next", "0 6 * * *", *options, "--from", since))
-        assert tick["utc"] == "2026-11-29T05:00:00Z"
+        assert tick["period"] == "2026-11-29T05:00:00Z"
 
 
 def test_a_schedule_that_is_over_says_so(cronce: Callable[..., Said]) -> None:
@@ -206,13 +221,13 @@ def test_a_job_of_the_group_is_listed_as_its_schedule_says(fleet: Fleet, cronce:
 def test_ticks_that_become_no_runs_are_remarked(
     fleet: Fleet, cronce: Callable[..., Said], policy: Policy, state: str, remark: str
 ) -> None:
-    """In the document's case on stderr, so that it stays a list of ticks."""
+    """In the table and in the document."""
     fleet.add_job("daily-digest", policy=policy, State=state)
     assert remark in cronce("next", "daily-digest").out
     said = cronce("next", "daily-digest", "--json")
-    assert len(json.loads(said.out)) == 5
-    assert remark in said.err
-    assert bool(said.err) == bool(remark)
+    assert len(json.loads(said.out)["ticks"]) == 5
+    assert remark in (json.loads(said.out)["remark"] or "")
+    assert said.err == ""
 
 
 def test_a_rate_without_a_start_is_refused(fleet: Fleet, cronce: Callable[..., Said]) -> None:
@@ -256,12 +271,12 @@ def test_jobs_of_a_clock_are_listed_too(cronce: Callable[..., Said], tmp_path: P
     config = tmp_path / "clock.toml"
     config.write_text(CLOCK)
     options = ("--config", str(config), "--from", "2026-03-08", "--json")
-    assert [tick["utc"] for tick in ticks_of(cronce("next", "tick", *options, "--count", "3"))] == [
+    assert [tick["period"] for tick in ticks_of(cronce("next", "tick", *options, "--count", "3"))] == [
         "2026-03-08T00:00:00Z",
         "2026-03-08T00:00:10Z",
         "2026-03-08T00:00:20Z",
     ]
-    assert ticks_of(cronce("next", "digest", *options))[0]["utc"] == "2026-03-09T06:30:00Z"
+    assert ticks_of(cronce("next", "digest", *options))[0]["period"] == "2026-03-09T06:30:00Z"
     assert "tick: every 10s" in cronce("next", "tick", "--config", str(config)).out
     unknown = cronce("next", "tock", "--config", str(config))
     assert (unknown.code, unknown.err.count("\n")) == (64, 1)

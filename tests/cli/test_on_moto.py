@@ -76,7 +76,7 @@ def test_next_reads_the_schedule(ecs: ECSClient, cronce: Callable[..., Said]) ->
     """Its zone, from GetSchedule."""
     assert ecs.list_tasks(cluster="shop")["taskArns"] == []
     said = cronce("next", JOB, "--from", "2026-11-27", "--count", "1", "--json")
-    assert json.loads(said.out) == [{"utc": PERIOD, "local": "2026-11-27T06:00:00+01:00", "note": ""}]
+    assert json.loads(said.out)["ticks"] == [{"period": PERIOD, "local": "2026-11-27T06:00:00+01:00", "note": ""}]
 
 
 def test_a_plan_starts_nothing(ecs: ECSClient, cronce: Callable[..., Said]) -> None:

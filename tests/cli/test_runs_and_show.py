@@ -83,6 +83,8 @@ def test_the_document_has_every_attribute_of_the_table(ledger_file: LedgerFile, 
         assert set(shown) == names
         without_nulls = {name: value for name, value in shown.items() if value is not None and name != "attempts"}
         item = encode(stored)
+        if stored.status is Status.SUCCEEDED:
+            item["exit_code"] = 0
         attempts = item.pop("attempts")
         assert without_nulls == item
         assert [{k: v for k, v in past.items() if v is not None} for past in shown["attempts"]] == attempts
@@ -110,6 +112,22 @@ def test_pages_follow_each_other_without_a_gap(ledger_file: LedgerFile, cronce: 
         before = ["--before", document["before"]]
     assert seen == sorted((run.period for run in all_states()), reverse=True)
     assert f"--before {seen[1]}" in cronce("runs", JOB, "--limit", "2").out
+
+
+@pytest.mark.parametrize("before", ["yesterday", "29.11.2026", "now", "-1"])
+def test_before_is_a_period_of_the_kind_that_the_job_has(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], before: str
+) -> None:
+    """`yesterday` sorts after every date, so the first page would be taken for the right one."""
+    ledger_file.put(*all_states())
+    said = cronce("runs", JOB, f"--before={before}")
+    assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
+    assert said.err.startswith("cronce: --before: ")
+    assert "such as 2026-11-29" in said.err
+    ledger_file.put(run(job="batches", period="batch-7"))
+    assert cronce("runs", "batches", "--before", "batch-8").code == 0
+    for good in ("2026", "2026-11", "2026-11-27T06:00:00Z", "1999-01-01"):
+        assert cronce("runs", JOB, "--before", good).code == 0
 
 
 def test_only_the_states_that_are_asked_for(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:

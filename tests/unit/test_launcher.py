@@ -21,6 +21,7 @@ from cronce.ecs import (
     NotLaunched,
     definition_of,
 )
+from cronce.vocabulary.errors import InputMissingError
 from tests.support.cloud import CLUSTER, GROUP, T0, FakeEcs, FakeScheduler, schedule
 
 if TYPE_CHECKING:
@@ -301,8 +302,8 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
 
 
 def test_without_a_region_nothing_is_asked() -> None:
-    """One sentence says that the client cannot be created."""
-    with pytest.raises(CallRefusedError, match="You must specify a region"):
+    """The error says how to give one."""
+    with pytest.raises(InputMissingError, match=r"the Region is missing: .*AWS_REGION"):
         list(Launcher(group=GROUP).jobs())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
+from cronce.vocabulary.errors import InputMissingError
 
 _CALL_TIMEOUT = timedelta(seconds=12)
 _TRIES = 3
@@ -34,11 +35,12 @@ def make_client(
         connections: How many connections the client keeps open.
 
     Raises:
-        NoAnswerError: No Region is configured, or credentials cannot be loaded.
+        InputMissingError: No Region is configured.
+        NoAnswerError: Credentials cannot be loaded.
     """
     import botocore.session  # noqa: PLC0415  # heavy
     from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, NoRegionError  # noqa: PLC0415
 
     seconds = call_timeout.total_seconds()
     config = Config(
@@ -53,6 +55,9 @@ def make_client(
         return session.create_client(
             service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
         )
+    except NoRegionError:
+        how = "give it in the ledger's URL (dynamodb://TABLE?region=eu-west-1), or set AWS_REGION"
+        raise InputMissingError("the Region", how) from None
     except BotoCoreError as error:
         raise no_answer(error) from error
 
@@ -108,6 +113,7 @@ class Service:
         Raises:
             CallUnavailableError: There is no usable answer, or the service is busy.
             CallRefusedError: The service refused the call, or the SDK could not send it.
+            InputMissingError: No Region is configured.
         """
         what = f"{operation} for {about}"
         try:

@@ -14,8 +14,9 @@ Examples:
   cronce demo
   cronce demo --keep story    (then look at the mails and logs there)
 
-Exit code 1 if any number of the story is wrong. Every number is counted
-afterwards, in the mailboxes, the processes' logs and the ledger.""",
+Exit codes: 0 every number of the story is right; 1 one is wrong; 64 bad
+usage; 130 Ctrl-C. Every number is counted afterwards, in the mailboxes, the
+processes' logs and the ledger.""",
 )
 @click.option(
     "--customers",

@@ -7,7 +7,7 @@ import click
 from cronce.cli.app import RuntimeCommand, cronce
 
 
-@click.command("help", epilog="\b\nExample:\n  cronce help exec")
+@click.command("help", epilog="\b\nExample:\n  cronce help exec\n\n\b\nExit codes: 0 shown; 64 no such command.")
 @click.argument("name", metavar="COMMAND", required=False)
 @click.pass_context
 def command(ctx: click.Context, *, name: str | None) -> int:

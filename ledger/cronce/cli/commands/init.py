@@ -13,7 +13,11 @@ from cronce.cli.output.wording import visible
     epilog="""\b
 Examples:
   cronce init --ledger sqlite:///runs.db
-  cronce init --ledger 'dynamodb://runs?region=eu-west-1'""",
+  cronce init --ledger 'dynamodb://runs?region=eu-west-1'
+
+\b
+Exit codes: 0 created, or it exists; 64 bad usage, or a table with other keys;
+69 the ledger cannot be used.""",
 )
 @ledger_option
 def command(*, url: str | None) -> None:

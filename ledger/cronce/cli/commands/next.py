@@ -10,7 +10,7 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Kind, Timetable, parse, zone_data
+from cronce.schedule import Kind, Schedule, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.values import value_class
@@ -31,11 +31,16 @@ Examples:
 An argument with brackets or spaces, or with @ in front, is an EXPRESSION.
 Without --timezone it is read in UTC. A rate counts from --from.
 
-The JSON document is a list of {"utc", "local", "note"}: the tick, which is
-also the period of its run; the same instant in the schedule's zone; and how
-daylight saving affects it ("" if it does not).
+\b
+The JSON document is {"job", "schedule", "timezone", "remark", "ticks"}: job
+is null for an EXPRESSION, and remark says why the ticks do not become runs
+(null if they do). A tick is {"period", "local", "note"}: the period of its
+run in UTC, the same instant in the schedule's zone, and how daylight saving
+affects it ("" if it does not).
 
-Exit code 64 for an invalid expression: one line names the field.""",
+\b
+Exit codes: 0 listed, even if there are no ticks; 1 unknown job; 64 bad usage,
+such as an invalid expression; 69 the schedules cannot be used.""",
 )
 @click.argument("what", metavar="JOB|EXPRESSION")
 @click.option("--timezone", metavar="TZ", help="The time zone of an EXPRESSION, such as Europe/Berlin.")
@@ -80,14 +85,20 @@ def command(
     if as_document:
         from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
 
-        click.echo(as_json([tick_document(tick) for tick in ticks]))
-        if table.remark:
-            click.echo(f"cronce: {visible(what)}: {table.remark}", err=True)
+        document = {
+            "job": table.job,
+            "schedule": table.expression,
+            "timezone": table.ticks.timezone,
+            "remark": table.remark or None,
+            "ticks": [tick_document(tick) for tick in ticks],
+        }
+        click.echo(as_json(document))
         return
     from cronce.cli.output.tables import PlainConsole, ticks_table  # noqa: PLC0415  # rich
 
     console = PlainConsole()
-    console.say(f"{visible(table.name)}{table.ticks.describe()}")
+    name = "" if table.job is None else f"{visible(table.job)}: "
+    console.say(f"{name}{table.ticks.describe()}")
     if table.remark:
         console.say(f"{table.remark[0].upper()}{table.remark[1:]}.")
     if copies := zone_data(table.ticks.timezone):
@@ -106,16 +117,21 @@ class _Timetable:
 
     Attributes:
         start: The first instant to list, if it is fixed already.
-        name: Printed before the schedule's description: `JOB: `, or empty for an expression.
+        job: The job; None for an expression.
         end: No ticks from this instant on; None for no end.
         remark: Why these ticks do not become runs; empty if they do.
     """
 
     ticks: Timetable
     start: datetime | None = None
-    name: str = ""
+    job: str | None = None
     end: datetime | None = None
     remark: str = ""
+
+    @property
+    def expression(self) -> str:
+        """The schedule's expression, or `every 10s` of a clock's job."""
+        return self.ticks.expression if isinstance(self.ticks, Schedule) else self.ticks.describe()
 
 
 def _of_expression(text: str, timezone: str, since: str | None) -> _Timetable:
@@ -140,9 +156,7 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
         "" if definition.enabled else "its schedule is disabled: none of these ticks will be delivered",
         "the job is suspended: each of these ticks will be skipped" if definition.policy.suspend else "",
     ]
-    return _Timetable(
-        ticks=definition.schedule, name=f"{job}: ", end=definition.end, remark="; ".join(filter(None, remarks))
-    )
+    return _Timetable(ticks=definition.schedule, job=job, end=definition.end, remark="; ".join(filter(None, remarks)))
 
 
 def _of_clock(job: str, config: str) -> _Timetable:
@@ -160,4 +174,4 @@ def _of_clock(job: str, config: str) -> _Timetable:
     if timetable is None:
         raise InputInvalidError("JOB", job, f"a job of {config} with a schedule; only people start this one")
     remark = "the job is suspended, so each of these is skipped" if jobs[job].suspend else ""
-    return _Timetable(ticks=timetable, name=f"{job}: ", remark=remark)
+    return _Timetable(ticks=timetable, job=job, remark=remark)

@@ -20,7 +20,8 @@ Examples:
   cronce release daily-digest 2026-11-29 --reason "checked: half was sent"
   cronce release daily-digest 2026-11-29 --force --reason "host unplugged"
 
-Exit code 1 if the run cannot be released; the message says what to do.""",
+Exit codes: 0 released; 1 the run cannot be released, and the message says
+what to do; 64 bad usage; 69 the ledger cannot be used.""",
 )
 @click.argument("job")
 @click.argument("period")

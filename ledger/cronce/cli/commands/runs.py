@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,9 +16,13 @@ from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.states import Status
 
 _MOST_A_PAGE = 1000
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_BEGINNING_OF_DATE = re.compile(r"[0-9]{4}(?![0-9])")
 
 _MOST_READ = 10_000
 """How many runs `--status` searches before it prints how to continue."""
@@ -67,6 +72,8 @@ def command(
     """List the runs of JOB, newest period first."""
     now = datetime.now(UTC)
     with opened(url) as ledger:
+        if before is not None:
+            _check_before(ledger, job, before)
         found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
         is_empty = not found and not ((statuses or before) and ledger.page(job, limit=1).runs)
         is_unknown = is_empty and complain_if_unknown(ctx, ledger, job)
@@ -87,6 +94,18 @@ def command(
         if found and not as_document:
             _print_hint(ctx, ledger, found, now)
     return exit_codes.PROBLEM if is_unknown else 0
+
+
+def _check_before(ledger: Ledger, job: str, before: str) -> None:
+    """Refuse a text that no period of the job resembles: it would sort before or after all of them.
+
+    Raises:
+        InputInvalidError: The newest period is a date or a time, and this is neither, nor the beginning of one.
+    """
+    newest = ledger.page(job, limit=1).runs
+    if newest and _DATE.match(newest[0].period) and not _BEGINNING_OF_DATE.match(before):
+        period = newest[0].period
+        raise InputInvalidError("--before", before, f"a period such as {period}, or its beginning such as {period[:7]}")
 
 
 def _print_table(runs: Sequence[RunRecord], now: datetime) -> None:

@@ -25,7 +25,11 @@ Examples:
 
 The JSON document is the run: every attribute of its row by name, null where
 it has no value, times in ISO 8601 UTC. result and checkpoint are JSON texts,
-as stored.""",
+as stored. exit_code is 0 for a success.
+
+\b
+Exit codes: 0 shown; 1 the run or the job does not exist; 64 bad usage; 69 the
+ledger cannot be used.""",
 )
 @click.argument("job")
 @click.argument("period")

@@ -14,6 +14,7 @@ from cronce.cli.actions.ticks import local_of
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.stores.codec import encode, encode_time
 from cronce.vocabulary.names import period_of
+from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import field_names
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 def run_document(run: RunRecord) -> dict[str, Any]:
     """The run with every attribute of its row by name, null where it has no value; times are ISO 8601 in UTC.
 
-    That includes `expires_at`, which the row stores in epoch seconds for DynamoDB.
+    That includes `expires_at`, which the row stores in epoch seconds for DynamoDB. A success has the exit code 0,
+    which its row does not store.
     """
     item = encode(run)
+    if run.status is Status.SUCCEEDED:
+        item.setdefault("exit_code", 0)
     document = dict.fromkeys(name for name in field_names(RunRecord) if name != "extra") | item
     document["attempts"] = [dict.fromkeys(field_names(PastAttempt)) | past for past in item["attempts"]]
     if run.expires_at is not None:
@@ -35,7 +39,7 @@ def run_document(run: RunRecord) -> dict[str, Any]:
 
 def tick_document(tick: Preview) -> dict[str, str]:
     """The tick in UTC, written as the period of its run; in local time; and how daylight saving affects it."""
-    return {"utc": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
+    return {"period": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
 
 
 def backfill_document(

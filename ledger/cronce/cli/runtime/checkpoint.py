@@ -17,6 +17,8 @@ in CRONCE_RESUME_FROM. It returns once the value is in the ledger.
 
 example:
   cronce checkpoint 1500
+
+exit codes: 0 stored; 1 refused; 64 bad usage, or no 'cronce exec' around this process; 69 it does not answer.
 """
 
 

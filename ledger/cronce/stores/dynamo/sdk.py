@@ -10,9 +10,8 @@ from typing import Any
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
 
-from cronce.aws.answers import Answer, NoAnswerError
+from cronce.aws.answers import Answer
 from cronce.aws.sdk import make_client, no_answer, service_error
-from cronce.vocabulary.errors import InputInvalidError
 
 _METHODS = {
     "PutItem": "put_item",
@@ -36,17 +35,10 @@ class Sdk:
         """Make a client that tries once: the ledger retries, and knows how long it may.
 
         Raises:
-            InputInvalidError: Nothing says which Region.
+            InputMissingError: No Region is configured.
             NoAnswerError: The credentials that it looks for first cannot be had.
         """
-        try:
-            return cls(make_client("dynamodb", region=region, endpoint=endpoint, call_timeout=call_timeout, tries=1))
-        except NoAnswerError as error:
-            if error.kind != "NoRegionError":
-                raise
-            raise InputInvalidError(
-                "Region", None, "dynamodb://TABLE?region=eu-west-1, or the environment variable AWS_REGION"
-            ) from None
+        return cls(make_client("dynamodb", region=region, endpoint=endpoint, call_timeout=call_timeout, tries=1))
 
     @property
     def where(self) -> str:

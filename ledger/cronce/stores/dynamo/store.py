@@ -188,7 +188,7 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
     """The lean way where the environment is plain enough for it, else botocore.
 
     Raises:
-        InputInvalidError: Nothing says which Region.
+        InputMissingError: No Region is configured.
         NoAnswerError: Credentials cannot be had.
     """
     from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
