@@ -16,5 +16,6 @@ repeats the faults, not the run.
 - `shifted/sitecustomize`: the clock of a machine
 - `weather`: the connection to the ledger
 - `programs`: starts, kills, stops and continues programs; then the calm
+- `clocks`: `cronce clock` on hosts whose wall clocks step
 - `judge`: what must not happen
 """

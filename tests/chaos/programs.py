@@ -47,6 +47,8 @@ _RECENT = 2000
 """Lines; every working program has written one of the last ones."""
 _PAUSES = ((0.3, 3.0), (6.0, 16.0))
 """Seconds: shorter than a lease, or about as long as until a successor may begin."""
+_FAR_OFF = (30.0, 600.0, 3600.0, 12 * 3600.0)
+"""Seconds by which a wall clock is so wrong that its host must notice."""
 _CLOSING_TRIES = 5
 
 
@@ -65,20 +67,27 @@ class Blow(StrEnum):
 _LIKELY = {Blow.KILL: 5, Blow.TERMINATE: 1, Blow.PAUSE: 8, Blow.PAUSE_WORK: 1, Blow.JUMP: 4}
 
 
+class WallClock:
+    """A file with the seconds by which a machine's wall clock is wrong; see `shifted/sitecustomize`."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.set(0.0)
+
+    def set(self, seconds: float) -> None:
+        """Step to that many seconds after the true time."""
+        scratch = self.file.with_suffix(".new")
+        scratch.write_text(str(seconds))
+        scratch.replace(self.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """A connection to the ledger and a clock that several processes share."""
 
-    def __init__(self, name: str, folder: Path, proxy: WeatheredProxy, weather: Weather) -> None:
-        self.proxy = proxy
-        self.weather = weather
-        self.clock = folder / f"{name}.clock"
-        self.set_clock(0.0)
-
-    def set_clock(self, seconds: float) -> None:
-        """Set the wall clock to that many seconds after the true time."""
-        scratch = self.clock.with_suffix(".new")
-        scratch.write_text(str(seconds))
-        scratch.replace(self.clock)
+    proxy: WeatheredProxy
+    weather: Weather
+    clock: WallClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +149,11 @@ class Programs:
         for name in ("a", "b", "c"):
             weather = Weather(random.Random(self.dice.random()))
             proxy = self._resources.enter_context(WeatheredProxy(self.endpoint, weather))
-            self._machines.append(Machine(name, self.folder, proxy, weather))
+            self._machines.append(Machine(proxy=proxy, weather=weather, clock=WallClock(self.folder / f"{name}.clock")))
         url = self._url(self.endpoint)
         self._host = self._resources.enter_context(Host(self.folder, url))
         init = [str(CRONCE), "init", "--ledger", url]
-        until(lambda: subprocess.run(init, env=_environ(), check=False).returncode == 0, "a table", every=1)
+        until(lambda: subprocess.run(init, env=environ(), check=False).returncode == 0, "a table", every=1)
         self._open = {job: list(range(OPEN_PERIODS)) for job in JOBS}
         return self
 
@@ -172,7 +181,7 @@ class Programs:
         """Let everything end, then claim every run once more, and again when nothing is left to do."""
         for machine in self._machines:
             machine.weather.settle()
-            machine.set_clock(0.0)
+            machine.clock.set(0.0)
         self._wake(float("inf"))
         self._await_all()
         self._settle_ended()
@@ -215,12 +224,12 @@ class Programs:
             lease=timedelta(seconds=rules.lease),
             backoff_limit=1000,
         )
-        environ = {
+        own = {
             "CRONCE_LEDGER": self._url(machine.proxy.endpoint),
             "CRONCE_JOB": job,
             "CRONCE_PERIOD": period,
             "CRONCE_POLICY": policy.to_json(),
-            "CHAOS_CLOCK": str(machine.clock),
+            "CHAOS_CLOCK": str(machine.clock.file),
             "CHAOS_PROCESS": str(self._started),
         }
         if self.dice.random() < 0.5:
@@ -229,7 +238,7 @@ class Programs:
             temper = ["stubborn"] if self.dice.random() < 0.3 else []
             guard = [str(CRONCE), "exec", "--grace", "1s", "--refused-exit-code", str(REFUSED), "--"]
             program = [*guard, sys.executable, "-ESs", str(HERE / "work.py"), *work, *temper]
-        command = self._host.start(*program, env=_environ() | environ)
+        command = self._host.start(*program, env=environ() | own)
         started = Started(number=self._started, job=job, period=period, command=command)
         self._started += 1
         self._running.append(started)
@@ -291,8 +300,8 @@ class Programs:
         blow = self.dice.choices(list(_LIKELY), list(_LIKELY.values()))[0]
         if blow is Blow.JUMP:
             # Hosts agree within 5 s, or one is so wrong that it must notice.
-            offsets = (self.dice.uniform(-2.4, 2.4), self.dice.choice((-600.0, 600.0)))
-            self.dice.choice(self._machines).set_clock(self.dice.choices(offsets, (3, 1))[0])
+            offsets = (self.dice.uniform(-2.4, 2.4), self.dice.choice(_FAR_OFF) * self.dice.choice((1, -1)))
+            self.dice.choice(self._machines).clock.set(self.dice.choices(offsets, (3, 1))[0])
         elif not self._running:
             return
         else:
@@ -346,7 +355,7 @@ def _stop(program: Started, *, only_work: bool) -> list[int]:
     return stopped
 
 
-def _environ() -> dict[str, str]:
+def environ() -> dict[str, str]:
     """Environment variables to run this code and to use a local server without a real account."""
     paths = [str(HERE / "shifted"), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
     return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.chaos import clocks
 from tests.chaos.play import play
 
 if TYPE_CHECKING:
@@ -33,3 +34,20 @@ def test_no_chaos_breaks_a_promise(
 
     assert outcome.violations == []
     assert outcome.verdict.attempts > outcome.periods, "no attempt ever had a successor: this was no chaos"
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3 * SECONDS + 600)
+@pytest.mark.skipif(sys.platform != "linux", reason="commands that die with their clock need Linux")
+def test_no_step_of_a_wall_clock_loses_doubles_or_advances_a_tick(
+    tmp_path: Path, dynamodb_local: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Steps of seconds to hours, in both directions, around ticks, while leaders are killed and terminated."""
+    outcome = clocks.play(tmp_path, dynamodb_local, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
+    record_property("clocks", str(outcome))
+    record_property("seconds of chaos", SECONDS)
+    record_property("clock steps", outcome.steps.total())
+
+    assert outcome.violations == []
+    assert outcome.steps.total() > 0
+    assert outcome.ticks > SECONDS

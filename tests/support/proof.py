@@ -24,6 +24,7 @@ FIGURES = (
     "tasks",
     "mutants caught",
     "seconds of chaos",
+    "clock steps",
     "programs",
     "blows",
     "attempts at work",
