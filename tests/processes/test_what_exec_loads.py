@@ -28,8 +28,11 @@ from cronce.cli.main import main
 main()
 """
 
+BUILT_IN = set(sys.builtin_module_names)
+"""Parts of the interpreter's program, which cost nothing; each build of Python has its own."""
+
 STANDARD = """
-array collections contextlib copyreg datetime enum errno functools gc itertools json keyword math operator
+array collections contextlib copyreg datetime enum functools json keyword math operator
 re reprlib select selectors signal socket threading types typing warnings
 """
 OURS = """
@@ -88,9 +91,9 @@ def loaded(url: str, folder: Path) -> set[str]:
     assert code == "0"
     # The inside of a standard package is its own business, and differs between versions of Python.
     tops = {name if name.startswith("cronce") else name.partition(".")[0] for name in names}
-    return {name for name in tops if not name.startswith("_")}
+    return {name for name in tops if not name.startswith("_")} - BUILT_IN
 
 
 def words(*lists: str) -> set[str]:
-    """Every name of the lists."""
-    return set(" ".join(lists).split())
+    """Every name of the lists that costs something here."""
+    return set(" ".join(lists).split()) - BUILT_IN
