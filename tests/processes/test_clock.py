@@ -373,6 +373,29 @@ def test_check_shows_what_the_configuration_means(host: Host) -> None:
     assert lines[-1] == "  never again"
 
 
+@pytest.mark.parametrize("option", ["--check", "--help"])
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        ("1>&9", 128 + signal.SIGPIPE, ""),
+        ("> /dev/full", 1, "cronce clock: the output cannot be written: No space left on device\n"),
+        (">&-", 1, "cronce clock: the output cannot be written: Bad file descriptor\n"),
+    ],
+)
+def test_output_that_cannot_be_written_is_no_traceback(
+    host: Host, option: str, redirection: str, code: int, said: str
+) -> None:
+    """A reader that has gone ends it quietly, a full disk with one line."""
+    (host.folder / "clock.toml").write_text('[jobs.a]\nevery = "1s"\ntarget = { command = ["true"] }\n')
+    without_reader = (
+        "import os, sys; reading, writing = os.pipe(); os.dup2(writing, 9); os.close(reading); os.close(writing);"
+        "os.execvp('bash', ['bash', '-c', sys.argv[1]])"
+    )
+    line = f"cronce clock --config clock.toml {option} {redirection}"
+    clock = host.start("python", "-c", without_reader, line)
+    assert (clock.wait(), clock.err) == (code, said)
+
+
 def test_nothing_of_an_sdk_is_loaded_until_a_target_needs_it(host: Host) -> None:
     """A clock of commands stays small."""
     script = "import sys, cronce.cli.runtime.clock; print([m for m in sys.modules if m.startswith(('boto', 'click'))])"

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from cronce.schedule._cron import parse_cron
+from cronce.schedule._fields import LAST_YEAR
 from cronce.schedule._ticks import Once, Rate, Ticks, Until, parse_at, parse_rate
 from cronce.schedule._timetable import Timetable, instant_of
 from cronce.schedule._unix import unix_to_eventbridge
@@ -99,6 +100,10 @@ def parse(
     if start is not None and end is not None and end <= start:
         raise ScheduleInvalidError("end", end.isoformat(), f"an instant after the start {start.isoformat()}")
     kind, inside = _split(expression.strip(" "))
+    if start is not None and start.year > LAST_YEAR and kind is not Kind.AT:
+        raise ScheduleInvalidError(
+            "start", start.isoformat(), f"an instant up to the year {LAST_YEAR}: ticks end there"
+        )
     ticks: Ticks
     match kind:
         case Kind.CRON:

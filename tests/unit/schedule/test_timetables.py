@@ -206,8 +206,13 @@ def test_a_day_inside_the_ends_of_the_calendar_everything_is_answered(zone: str)
         assert timetable.preview(last, 1) == []
         assert timetable.previous(first) is None
         assert timetable.latest(after=first, until=last, most=1).ticks[0].year in (2026, 2199)
-    late = parse("rate(1 day)", timezone=zone, start=datetime(9999, 12, 29, tzinfo=UTC))
-    assert (late.next(first), late.previous(last), late.preview(first, 5)) == (None, None, [])
+    for expression in ("rate(1 day)", "0 6 * * *"):
+        with pytest.raises(ScheduleInvalidError, match="2199"):
+            parse(expression, timezone=zone, start=datetime(2200, 1, 1, tzinfo=UTC))
+    late = parse("rate(1 day)", timezone=zone, start=datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC))
+    assert late.next(first) == late.previous(last) == late.start
+    assert late.start is not None
+    assert late.next(late.start) is None
 
 
 # Periods -------------------------------------------------------------------------------------------------------------

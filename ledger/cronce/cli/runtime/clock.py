@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_output
 from cronce.cli.runtime.options import CommandLine
 from cronce.client.leadership import LEADER, Leadership
 from cronce.client.ledger import Ledger
@@ -55,8 +57,22 @@ _TO_BREAK_OFF = 2.0
 
 def main(arguments: list[str], signals: SignalQueue) -> int:
     """Check the configuration or run the clock. Returns the exit code."""
-    options = _parser().parse_args(arguments)
+    prepare_streams()
+    try:
+        try:
+            return _check_or_run(arguments, signals)
+        finally:
+            sys.stdout.flush()
+    except OutputLostError as lost:
+        silence_output()
+        if lost.reader_left:
+            return exit_codes.BY_SIGNAL + signal.SIGPIPE
+        sys.stderr.write(f"cronce clock: the output cannot be written: {lost.cause}\n")
+        return exit_codes.PROBLEM
 
+
+def _check_or_run(arguments: list[str], signals: SignalQueue) -> int:
+    options = _parser().parse_args(arguments)
     try:
         jobs = _jobs(options.config)
         if options.check:
