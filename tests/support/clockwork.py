@@ -57,6 +57,7 @@ class Process:
         self.service = service
         self.leadership = leadership
         self.ledger = ledger
+        self.claim: Claim | None = None
         self.leads = False
         self.ended = False
         self.later: list[Callable[[], None]] = []
@@ -71,6 +72,7 @@ class Process:
                 claim = self.leadership.try_once()
             except LedgerUnavailableError:  # as `Leadership.wait` does
                 return 1.0
+            self.claim = claim
             self.leads = claim is not None and self.service.take_over(claim)
             return 0.0 if self.leads else 1.0
         pause = self.service.turn()

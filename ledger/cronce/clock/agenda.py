@@ -169,19 +169,20 @@ def from_checkpoint(job: ClockJob, checkpoint: object, now: datetime) -> datetim
             return None
 
 
-def from_rows(job: ClockJob, newest: Iterable[RunRecord], now: datetime) -> datetime:
-    """Where a job resumes if no leader left a cursor: after its newest row, or now if it has none.
+def from_rows(job: ClockJob, newest: Iterable[RunRecord], now: datetime, *, since: datetime | None = None) -> datetime:
+    """Where a job resumes if no leader left a cursor: after its newest row, or at `since` if it has none.
 
     Args:
         job: The job.
         newest: Its newest rows.
         now: The time.
+        since: When the first leader began that left nothing; None if this is the first one, so that it is now.
     """
     rows = [
         (row.scheduled_at, row.status) for row in newest if row.scheduled_at is not None and row.scheduled_at <= now
     ]
     if not rows:
-        return now
+        return now if since is None else min(since, now)
     open_since = now - job.starting_deadline
     # A failed one may have tries left, and the process of a running one may have died.
     unsettled = [at for at, status in rows if status in (Status.RUNNING, Status.FAILED) and at >= open_since]

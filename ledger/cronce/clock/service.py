@@ -184,7 +184,7 @@ class ClockService:
         """Begin a term with the cursor of each job. False if they cannot be read; the lease is then released."""
         now = self._clock.now()
         try:
-            cursors = [self._cursor(job, claim.resume_from, now) for job in self._jobs]
+            cursors = [self._cursor(job, claim, now) for job in self._jobs]
         except LedgerUnavailableError as error:
             report("unavailable", level="ERROR", job=self._name, message=f"{error}; cannot lead")
             self._give_back(claim, "the rows could not be read")
@@ -196,11 +196,16 @@ class ClockService:
         report("leading", job=self._name, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
         return True
 
-    def _cursor(self, job: ClockJob, checkpoint: object, now: datetime) -> datetime:
-        if (cursor := from_checkpoint(job, checkpoint, now)) is not None:
+    def _cursor(self, job: ClockJob, claim: Claim, now: datetime) -> datetime:
+        if (cursor := from_checkpoint(job, claim.resume_from, now)) is not None:
             return cursor
+        # A leader that died before it stored its first cursors began when it claimed the row.
+        began = (
+            [past.claimed_at for past in claim.record.attempts if past.claimed_at] if claim.resume_from is None else []
+        )
         try:
-            return from_rows(job, self._ledger.page(self._dispatcher.row_job(job), limit=_ROWS).runs, now)
+            newest = self._ledger.page(self._dispatcher.row_job(job), limit=_ROWS).runs
+            return from_rows(job, newest, now, since=min(began, default=None))
         except RecordUnreadableError as error:
             # The rows of the ticks still decide; only where to look first is unknown.
             report(
