@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from enum import Enum, auto
+from itertools import count
 from typing import Protocol
 
 from cronce.client.claim import Claim, Refusal
@@ -23,6 +24,7 @@ from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import value_class
 
 _BETWEEN_RECORDINGS = 1.0
+_MOST_RECORDINGS = 5
 
 
 @value_class(kw_only=True)
@@ -235,8 +237,11 @@ class Dispatcher:
         return Ending.SETTLED
 
     def _record(self, tick: Tick, claim: Claim, receipt: str | None) -> None:
-        """Complete the row, retrying while the ledger is away: a dispatched tick must not be dispatched again."""
-        while True:
+        """Complete the row: a dispatched tick must not be dispatched again. Never raises.
+
+        Retries while the ledger is away, and a few times after an error that is nobody's.
+        """
+        for tries in count(1):
             try:
                 claim.complete(receipt)
             except LeaseLostError as lost:
@@ -244,6 +249,12 @@ class Dispatcher:
                     self._clock.wait(self._give_up, _BETWEEN_RECORDINGS)
                     continue
                 self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=f"dispatched, but {lost}")
+            except Exception as error:  # noqa: BLE001  # the tick was dispatched, whatever this is
+                if tries < _MOST_RECORDINGS and not self._give_up.is_set():
+                    self._clock.wait(self._give_up, _BETWEEN_RECORDINGS)
+                    continue
+                message = f"dispatched, but not recorded: {error!r}"
+                self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=message)
             return
 
     def _failed(self, tick: Tick, claim: Claim, error: str) -> Ending:
