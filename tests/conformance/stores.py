@@ -142,7 +142,9 @@ def dynamodb_local_lean(request: pytest.FixtureRequest) -> Iterator[Lab]:
     lab = _table(request.getfixturevalue("dynamodb_client"))
     endpoint: str = request.getfixturevalue("dynamodb_local")
     credentials = Credentials(access_key="testing", secret_key="testing", token=None)
-    transport = SignedHttp(endpoint, region=REGION, credentials=lambda: credentials, call_timeout=timedelta(seconds=6))
+    transport = SignedHttp(
+        endpoint, region=REGION, credentials=lambda _by: credentials, call_timeout=timedelta(seconds=6)
+    )
     lab.store = TimelessDynamoStore(TABLE, transport=transport)
     yield lab
     lab.store.close()

@@ -61,6 +61,34 @@ def test_a_store_that_resets_keeps_the_child_from_starting(remote_host: Host, pr
     expect_not_started(remote_host, guard.event("unavailable")["message"])
 
 
+def test_a_store_that_trickles_keeps_the_child_from_starting(remote_host: Host, proxy: Proxy) -> None:
+    """Each byte comes soon, and the answer never ends: 69 as for one that says nothing."""
+    proxy.mode = Mode.TRICKLE
+    guard = remote_host.guarded_shell(TICKING, options=LEASE)
+    assert guard.wait() == 69
+    expect_not_started(remote_host, guard.event("unavailable")["message"])
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["left alone", "told to stop"])
+def test_a_name_server_that_says_nothing_keeps_the_child_from_starting(tmp_path: Path, *, told: bool) -> None:
+    """A look-up hears neither a time limit nor a signal; here one takes longer than the test waits."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import socket, time\n"
+        "def never(*_, **__):\n"
+        "    open('asked', 'w').close()\n"
+        "    time.sleep(600)\n"
+        "socket.getaddrinfo = never\n"
+    )
+    with Host(tmp_path, table_url("runs", "http://ledger.test:8000")) as host:
+        guard = host.guard("true", options=LEASE, env={"PYTHONPATH": str(tmp_path)})
+        if told:
+            until((tmp_path / "asked").exists, "the look-up")
+            guard.send(signal.SIGTERM)
+        assert guard.wait() in ((69, 128 + signal.SIGTERM) if told else (69,))
+        if not told:
+            assert "look-up of ledger.test" in guard.event("unavailable")["message"]
+
+
 @pytest.mark.usefixtures("dynamodb_local")
 def test_a_refused_connection_keeps_the_child_from_starting(tmp_path: Path) -> None:
     """Nobody listens at the endpoint: 69."""
@@ -116,6 +144,19 @@ def test_a_success_is_recorded_after_an_outage_at_its_end(remote_host: Host, pro
     proxy.mode = Mode.PASS
     assert guard.wait() == 0
     assert remote_host.ended_run() == ("SUCCEEDED", None)
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["left alone", "told to stop"])
+def test_a_store_that_trickles_at_the_end_holds_nobody_up(remote_host: Host, proxy: Proxy, *, told: bool) -> None:
+    """The child is done; what cannot be recorded while the lease lasts is left to the lease: 70."""
+    guard = remote_host.guarded_shell('echo ready >>"$LOG"; while [ ! -e stop ]; do sleep 0.05; done', options=LEASE)
+    remote_host.await_log("ready")
+    proxy.mode = Mode.TRICKLE
+    if told:
+        guard.send(signal.SIGTERM)
+    (remote_host.folder / "stop").touch()
+    assert guard.wait(30) == 70
+    assert remote_host.living() == []
 
 
 def test_a_slow_store_is_only_slow(remote_host: Host, proxy: Proxy) -> None:

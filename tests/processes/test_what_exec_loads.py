@@ -50,10 +50,10 @@ cronce.client.settings cronce.client.time_source
 cronce.guard cronce.guard.attempt cronce.guard.signals
 """
 DYNAMODB = """
-hashlib hmac
+binascii hashlib hmac
 cronce.aws.answers cronce.aws.credentials cronce.aws.sigv4
-cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.signed_http cronce.stores.dynamo.store
-cronce.stores.dynamo.transport
+cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.reading cronce.stores.dynamo.signed_http
+cronce.stores.dynamo.store cronce.stores.dynamo.transport
 """
 SQLITE = "sqlite3 cronce.stores.sqlite"
 WINNER = """

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+_TRICKLE = 0.1
+"""Seconds between two bytes: an answer takes half a minute, and no `recv` waits for longer than this."""
+
+
 class Mode(StrEnum):
     """What the proxy does with bytes and connections, old and new."""
 
@@ -23,6 +27,8 @@ class Mode(StrEnum):
     """Passes everything on with a delay."""
     BLACKHOLE = auto()
     """Accepts and does not answer. What was sent is kept, and arrives when the mode changes."""
+    TRICKLE = auto()
+    """Passes requests on, and answers one byte at a time."""
     RESET = auto()
     """Resets every connection."""
 
@@ -100,13 +106,13 @@ class Proxy:
             self._open |= {client, server}
             if self._closed or self._mode is Mode.RESET:
                 self._reset_all()
-            back = threading.Thread(target=self._pump, args=(server, client), name="proxy-answers", daemon=True)
+            back = threading.Thread(target=self._pump, args=(server, client, True), name="proxy-answers", daemon=True)
             back.start()
             self._pump(client, server)
             back.join()
             self._open -= {client, server}
 
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pump(self, source: socket.socket, sink: socket.socket, answers: bool = False) -> None:  # noqa: FBT001, FBT002
         """Pass on what `source` sends, as the mode defines, until one side is closed."""
         with suppress(OSError):
             while data := source.recv(65536):
@@ -114,6 +120,11 @@ class Proxy:
                     if self._mode is Mode.DELAY:
                         self._changed.wait_for(lambda: self._closed, self.delay)
                     self._changed.wait_for(lambda: self._closed or self._mode is not Mode.BLACKHOLE)
+                while answers and self._mode is Mode.TRICKLE and data:
+                    sink.sendall(data[:1])
+                    data = data[1:]
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._closed or self._mode is not Mode.TRICKLE, _TRICKLE)
                 sink.sendall(data)
         for side in (source, sink):
             with suppress(OSError):

@@ -78,7 +78,10 @@ def serving(answer: Callable[[Request], Reply], *, tls: ssl.SSLContext | None = 
             service.requests.append(request)
             reply = answer(request)
             data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-            self.send_response(reply.status)
+            if "Date" in reply.headers:
+                self.send_response_only(reply.status)
+            else:
+                self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))

@@ -8,6 +8,7 @@ import pytest
 
 from cronce.aws.answers import NoAnswerError
 from cronce.aws.credentials import TaskCredentials, plain_source
+from cronce.aws.http import deadline
 from cronce.aws.sigv4 import Credentials
 from tests.support.service import Reply, Request, serving
 
@@ -30,7 +31,7 @@ def test_keys_of_the_environment_are_taken_as_they_are() -> None:
     environ = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
     source = plain_source(environ | {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/1"})
     assert source is not None
-    assert source() == Credentials(access_key="AKID", secret_key="secret", token="token")
+    assert source(deadline(5)) == Credentials(access_key="AKID", secret_key="secret", token="token")
 
 
 @pytest.mark.parametrize("environ", [{}, {"AWS_ACCESS_KEY_ID": "AKID"}, {"AWS_ACCESS_KEY_ID": "", "HOME": "/"}])
@@ -43,7 +44,7 @@ def test_a_task_asks_the_path_that_ecs_gave_once() -> None:
     """Six hours at most, kept until ten minutes before their end."""
     with serving(lambda _: keys(1, expires_in=timedelta(hours=6))) as service:
         source = TaskCredentials("/v2/credentials/1?a=b", endpoint=f"127.0.0.1:{service.port}")
-        assert [source.current().access_key for _ in range(3)] == ["AKID1"] * 3
+        assert [source.current(deadline(5)).access_key for _ in range(3)] == ["AKID1"] * 3
     assert [request.path for request in service.requests] == ["/v2/credentials/1?a=b"]
 
 
@@ -52,7 +53,7 @@ def test_keys_are_renewed_before_they_expire() -> None:
     replies = iter([keys(1, expires_in=timedelta(minutes=9)), keys(2, expires_in=timedelta(hours=6))])
     with serving(lambda _: next(replies)) as service:
         source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
-        assert [source.current().access_key for _ in range(3)] == ["AKID1", "AKID2", "AKID2"]
+        assert [source.current(deadline(5)).access_key for _ in range(3)] == ["AKID1", "AKID2", "AKID2"]
 
 
 def test_an_endpoint_that_is_away_is_no_error_while_keys_are_good() -> None:
@@ -63,7 +64,56 @@ def test_an_endpoint_that_is_away_is_no_error_while_keys_are_good() -> None:
 
     with serving(answer) as service:
         source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
-        assert [source.current().access_key for _ in range(3)] == ["AKID1"] * 3
+        assert [source.current(deadline(5)).access_key for _ in range(3)] == ["AKID1"] * 3
+
+
+def test_an_endpoint_that_is_away_is_not_asked_by_each_call() -> None:
+    """It would delay each by two seconds, for ten minutes."""
+
+    def answer(_: Request) -> Reply:
+        return keys(1, expires_in=timedelta(minutes=9)) if len(service.requests) == 1 else Reply(status=503, body=b"")
+
+    with serving(answer) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        for _ in range(10):
+            source.current(deadline(5))
+    assert len(service.requests) == 2
+
+
+NOT_STRINGS = {"AccessKeyId": 7, "SecretAccessKey": "s", "Token": "t", "Expiration": "2099-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (Reply(status=429, body=b"Rate exceeded"), "HTTP 429: Rate exceeded"),
+        (Reply(status=503, body=b""), "HTTP 503: an empty body"),
+        (Reply(status=400, body={"code": "InvalidIdInRequest"}), "HTTP 400: .*InvalidIdInRequest"),
+        (Reply(status=500, body=b"\x1b[31m" + b"x" * 5000), r"HTTP 500: .\[31mx{100,120}\.\.\.$"),
+        (Reply(body=b"<html>"), "HTTP 200 without usable credentials"),
+        (Reply(body={"AccessKeyId": "AKID"}), "HTTP 200 without usable credentials"),
+        (Reply(body=b"[" * 100_000), "HTTP 200 without usable credentials"),
+        (Reply(body=NOT_STRINGS), "HTTP 200 with a key that is not printable ASCII"),
+    ],
+)
+def test_what_the_endpoint_said_is_told(reply: Reply, says: str) -> None:
+    """Its status and its first words, in one printable line, and never a secret."""
+    with serving(lambda _: reply) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        with pytest.raises(NoAnswerError, match=says) as raised:
+            source.current(deadline(5))
+    assert raised.value.transient
+    assert raised.value.message.isprintable()
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    """It is no reason to fail."""
+    reply = keys(1, expires_in=timedelta(hours=6))
+    assert isinstance(reply.body, dict)
+    reply.body["Expiration"] = reply.body["Expiration"].removesuffix("Z")
+    with serving(lambda _: reply) as service:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
+        assert source.current(deadline(5)).access_key == "AKID1"
 
 
 @pytest.mark.parametrize(
@@ -80,5 +130,5 @@ def test_no_good_keys_are_an_error_that_may_pass(reply: Reply) -> None:
     with serving(lambda _: reply) as service:
         source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
         with pytest.raises(NoAnswerError, match="credentials endpoint") as raised:
-            source.current()
+            source.current(deadline(5))
     assert raised.value.transient

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/nowhere"}
-DATE = {"Date": "Sun, 29 Nov 2026 06:00:00 GMT"}
+MARKS = {"x-amzn-RequestId": "R"}
+DATE = MARKS | {"Date": "Sun, 29 Nov 2026 06:00:00 GMT"}
 
 
-def transport(endpoint: str) -> SignedHttp:
+def transport(endpoint: str, *, bundle: str | None = None) -> SignedHttp:
     """The transport to that endpoint."""
     return SignedHttp(
         endpoint,
         region="eu-west-1",
-        credentials=lambda: Credentials(access_key="AKID", secret_key="secret"),
+        credentials=lambda _by: Credentials(access_key="AKID", secret_key="secret"),
         call_timeout=timedelta(seconds=3),
+        bundle=bundle,
     )
 
 
@@ -69,7 +71,7 @@ def test_a_refusal_carries_code_text_and_the_row_that_stands() -> None:
 
 def test_one_connection_carries_many_requests() -> None:
     """TLS costs more than the request."""
-    with serving(lambda _: Reply()) as service:
+    with serving(lambda _: Reply(headers=MARKS)) as service:
         lean = transport(f"http://127.0.0.1:{service.port}")
         for _ in range(3):
             lean.call("GetItem", {})
@@ -79,7 +81,7 @@ def test_one_connection_carries_many_requests() -> None:
 
 def test_a_connection_that_the_peer_closed_is_replaced() -> None:
     """DynamoDB closes idle ones; the request goes out again on a new one, and nobody notices."""
-    with serving(lambda _: Reply(hangs_up=True)) as service:
+    with serving(lambda _: Reply(headers=MARKS, hangs_up=True)) as service:
         lean = transport(f"http://127.0.0.1:{service.port}")
         for _ in range(3):
             assert lean.call("GetItem", {}).body == {}
@@ -115,6 +117,9 @@ def test_a_refused_connection_may_pass() -> None:
         {"AWS_SHARED_CREDENTIALS_FILE": __file__},
         {"AWS_WEB_IDENTITY_TOKEN_FILE": "/x"},
         {"AWS_USE_FIPS_ENDPOINT": "true"},
+        {"AWS_ACCOUNT_ID_ENDPOINT_MODE": "required"},
+        {"AWS_SECURITY_TOKEN": "token"},
+        {"AWS_CONTAINER_AUTHORIZATION_TOKEN": "token"},
         {"HTTPS_PROXY": "http://proxy:3128"},
         {"AWS_ACCESS_KEY_ID": ""},
     ],
@@ -184,14 +189,77 @@ def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
     return context, public
 
 
-def test_a_bundle_of_ones_own_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`AWS_CA_BUNDLE`, as every SDK takes it."""
+def test_the_bundle_in_aws_ca_bundle_is_trusted(tmp_path: Path) -> None:
+    """As in every SDK; nothing else is trusted then."""
     context, certificate = self_signed(tmp_path)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    with serving(lambda _: Reply(body={"ok": True}), tls=context) as service:
-        lean = transport(f"https://localhost:{service.port}")
-        assert lean.call("GetItem", {}).body == {"ok": True}
+    with serving(lambda _: Reply(headers=MARKS), tls=context) as service:
+        lean = SignedHttp.for_environment(
+            KEYS | {"AWS_CA_BUNDLE": str(certificate)},
+            region="eu-west-1",
+            endpoint=f"https://localhost:{service.port}",
+            call_timeout=timedelta(seconds=3),
+        )
+        assert lean is not None
+        assert lean.call("GetItem", {}).body == {}
         lean.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(None, "No such file or directory"), (b"", "no certificate"), (b"no certificate", "no certificate")],
+)
+@pytest.mark.parametrize("way", ["lean", "botocore"])
+def test_a_bundle_that_cannot_be_used_is_told_for_good(
+    way: str, content: bytes | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its path. A retry would not change it, and nothing is sent."""
+    bundle = tmp_path / "bundle.pem"
+    if content is not None:
+        bundle.write_bytes(content)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
+    if way == "botocore":
+        monkeypatch.setenv("AWS_ROLE_SESSION_NAME", "x")
+        monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", "true")
+
+    def call() -> None:
+        limit = timedelta(seconds=3)
+        choose_transport(region="eu-west-1", endpoint="https://127.0.0.1:1", call_timeout=limit).call("GetItem", {})
+
+    with pytest.raises(NoAnswerError) as raised:
+        call()
+    assert not raised.value.transient
+    assert str(bundle) in raised.value.message
+    assert why in raised.value.message
+
+
+@pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"])
+@pytest.mark.parametrize("text", ["secr\udce4t", "secr\u00e4t", "secret\n", "secret\tx", "\x7fsecret"])
+@pytest.mark.parametrize("way", ["lean", "botocore"])
+def test_a_key_that_cannot_be_one_is_named_and_not_shown(
+    way: str, name: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment may hold any bytes."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    monkeypatch.setenv(name, text)
+    if way == "botocore":
+        monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", "true")
+    with pytest.raises(NoAnswerError, match=name) as raised:
+        choose_transport(region="eu-west-1", endpoint="http://127.0.0.1:1", call_timeout=timedelta(seconds=3))
+    assert not raised.value.transient
+    assert "secr" not in raised.value.message
+
+
+@pytest.mark.parametrize("missing", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
+def test_half_a_pair_of_keys_is_not_replaced_by_the_task_role(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Botocore says what is missing, or knows another source."""
+    monkeypatch.delenv(missing)
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1")
+    url, timeout = "http://127.0.0.1:1", timedelta(seconds=3)
+    assert SignedHttp.for_environment(os.environ, region="eu-west-1", endpoint=url, call_timeout=timeout) is None
+    if missing == "AWS_SECRET_ACCESS_KEY":
+        with pytest.raises(NoAnswerError, match=f"missing: {missing}") as raised:
+            choose_transport(region="eu-west-1", endpoint=url, call_timeout=timeout)
+        assert not raised.value.transient
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no certificate"])
@@ -206,9 +274,9 @@ def test_without_amazons_roots_the_systems_bundle_decides(
     monkeypatch.setattr("cronce.aws.tls._AMAZON_ROOTS", str(roots))
     monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with serving(lambda _: Reply(body={"ok": True}), tls=context) as service:
+    with serving(lambda _: Reply(headers=MARKS), tls=context) as service:
         lean = transport(f"https://localhost:{service.port}")
-        assert lean.call("GetItem", {}).body == {"ok": True}
+        assert lean.call("GetItem", {}).body == {}
         lean.close()
 
 

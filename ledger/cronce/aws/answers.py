@@ -91,3 +91,10 @@ class NoAnswerError(Exception):
         self.message = message
         self.transient = transient
         super().__init__(f"{kind}: {message}")
+
+
+def first_words(body: bytes) -> str:
+    """The beginning of a body for an error message: at most 120 printable characters."""
+    text = " ".join(body[:600].decode("utf-8", "replace").split())
+    shown = "".join(char if char.isprintable() else "?" for char in text[:120])
+    return shown + ("..." if len(text) > 120 else "") if shown else "an empty body"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
 from cronce.vocabulary.errors import InputMissingError
 
+T = TypeVar("T")
+
 _CALL_TIMEOUT = timedelta(seconds=12)
 _TRIES = 3
+_BACKOFF = timedelta(seconds=5)
+"""How long botocore may pause between three tries in its standard mode, and some more."""
 
 
 def make_client(
@@ -52,14 +58,63 @@ def make_client(
     )
     try:
         session = botocore.session.get_session()
-        return session.create_client(
+        client: Any = session.create_client(
             service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
         )
+        bundle = session.get_config_variable("ca_bundle")
     except NoRegionError:
         how = "give it in the ledger's URL (dynamodb://TABLE?region=eu-west-1), or set AWS_REGION"
         raise InputMissingError("the Region", how) from None
-    except BotoCoreError as error:
+    except (BotoCoreError, UnicodeError) as error:
         raise no_answer(error) from error
+    if bundle:
+        from cronce.aws.tls import trusting  # noqa: PLC0415  # botocore has loaded OpenSSL already
+
+        trusting(bundle)  # botocore would report a missing file at each call, as a failed connection
+    return client
+
+
+def longest_call(client: Any) -> timedelta | None:  # noqa: ANN401  # a botocore client
+    """How long one call of the client may take, its own retries included; None for a client that does not say."""
+    config = getattr(getattr(client, "meta", None), "config", None)
+    if config is None:
+        return None
+    retries = config.retries or {}
+    # Without a setting, the legacy mode tries a DynamoDB request ten times (botocore, retries reference).
+    tries = retries.get("total_max_attempts") or retries.get("max_attempts", 9) + 1
+    unlimited = timedelta(days=1).total_seconds()
+    return timedelta(seconds=tries * ((config.connect_timeout or unlimited) + (config.read_timeout or unlimited)))
+
+
+def within(limit: timedelta, call: Callable[[], T]) -> T:
+    """The result of the call, or its exception, if it ends within the limit.
+
+    botocore's time limits apply to each `recv`, and none applies to a name look-up. So the call runs in a thread that
+    is abandoned when the limit has passed; whether its request is carried out is then unknown.
+
+    Raises:
+        NoAnswerError: The limit has passed.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def perform() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001  # raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=perform, name="cronce-call", daemon=True)
+    thread.start()
+    thread.join(min(limit.total_seconds(), threading.TIMEOUT_MAX))
+    if results:
+        return results[0]
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()  # the error's traceback refers to this frame: no circle is left
+    raise NoAnswerError("TimeoutError", f"no answer within {limit.total_seconds():g} s", transient=True)
 
 
 def no_answer(error: Exception) -> NoAnswerError:
@@ -125,8 +180,14 @@ class Service:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # already loaded
         from botocore.parsers import ResponseParserError  # noqa: PLC0415
 
+        client = self._client
+        limit = longest_call(client)
         try:
-            return getattr(self._client, operation)(**request)
+            if limit is None:
+                return getattr(client, operation)(**request)
+            return within(limit + _BACKOFF, lambda: getattr(client, operation)(**request))
+        except NoAnswerError as error:
+            raise CallUnavailableError(what, error.message) from error
         except ClientError as error:
             failure = service_error(error)
             if failure.transient:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 from contextlib import closing
 
-from cronce.aws.http import HttpConnection, connect, parse_url
+from cronce.aws.http import HttpConnection, connect, deadline, parse_url
 
 METADATA_URI = "ECS_CONTAINER_METADATA_URI_V4"
 """Set by ECS in every container (ECS Developer Guide, "Task metadata endpoint version 4")."""
@@ -21,24 +20,17 @@ _LONGEST_WAIT = 2.0
 def task_identity() -> str:
     """The ARN of this ECS task, or `host:pid`. Returns within 2 seconds and raises no error."""
     uri = os.environ.get(METADATA_URI)
-    if uri:
-        answer: list[str] = []
-        # In a thread, because a server that sends one byte per second never exceeds a socket timeout.
-        thread = threading.Thread(target=_ask_metadata, args=(uri, answer), name="cronce-identity", daemon=True)
-        thread.start()
-        thread.join(_LONGEST_WAIT)
-        if answer:
-            return answer[0]
-    return f"{os.uname().nodename}:{os.getpid()}"
+    return (uri and _task_arn(uri)) or f"{os.uname().nodename}:{os.getpid()}"
 
 
-def _ask_metadata(uri: str, answer: list[str]) -> None:
-    """Append the task's ARN to `answer`. Proxies are not used."""
+def _task_arn(uri: str) -> str | None:
+    """The task's ARN, as the metadata endpoint says it; None without a usable answer."""
+    by = deadline(_LONGEST_WAIT)
     try:
         url = parse_url(uri)
-        with closing(HttpConnection(connect(url.host, url.port, timeout=_LONGEST_WAIT))) as endpoint:
-            arn = json.loads(endpoint.exchange("GET", f"{url.path}/task", {"Host": url.netloc}).body)["TaskARN"]
+        with closing(HttpConnection(connect(url.host, url.port, by=by))) as endpoint:
+            response = endpoint.exchange("GET", f"{url.path}/task", {"Host": url.netloc}, by=by)
+        arn = json.loads(response.body)["TaskARN"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return
-    if isinstance(arn, str) and TASK_ARN.fullmatch(arn):
-        answer.append(arn)
+        return None
+    return arn if response.status == 200 and isinstance(arn, str) and TASK_ARN.fullmatch(arn) else None

@@ -1,7 +1,8 @@
-"""Item <-> DynamoDB's attribute values, and the condition under which a row stands as expected."""
+"""Item <-> DynamoDB's attribute values, and the condition of a swap."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from cronce.stores.codec import Item
@@ -15,28 +16,38 @@ Attributes = dict[str, dict[str, Any]]
 
 @value_class
 class Verbatim:
-    """An attribute of a kind that cronce never writes, or a number that is not an integer, as it came."""
+    """An attribute of a type that cronce never writes, or a number that is not an integer, exactly as received."""
 
     attribute: dict[str, Any]
 
 
 def to_attributes(item: Item) -> Attributes:
-    """The item as DynamoDB takes it."""
+    """The item as DynamoDB's API represents it."""
     return {name: _to_attribute(value) for name, value in item.items()}
 
 
 def from_attributes(attributes: Attributes) -> Item:
-    """The item that DynamoDB gave."""
-    return {name: _from_attribute(attribute) for name, attribute in attributes.items()}
+    """The item in an answer of DynamoDB.
+
+    Raises:
+        ValueError: An attribute is not one of DynamoDB; the text names it.
+    """
+    item: Item = {}
+    for name, attribute in attributes.items():
+        try:
+            item[name] = _from_attribute(attribute)
+        except ValueError:
+            raise ValueError(f"attribute {name} is not an attribute value of DynamoDB") from None
+    return item
 
 
 def condition(expected: Record | None) -> dict[str, Any]:
-    """The parameters of a PutItem that say how the row must stand; see `Store.swap`."""
+    """The parameters of a PutItem that make it conditional on the expected row; see `Store.swap`."""
     if expected is None:
         return {"ConditionExpression": "attribute_not_exists(#job)", "ExpressionAttributeNames": {"#job": "job"}}
     parts = ["attribute_exists(#job)"]
     for name, value in (("version", expected.version), ("token", expected.token)):
-        # Read generously, a row without it and a row with nothing in it look alike.
+        # The codec reads a missing attribute and an empty one alike.
         parts.append(f"#{name} = :{name}" if value else f"(attribute_not_exists(#{name}) OR #{name} = :{name})")
     return {
         "ConditionExpression": " AND ".join(parts),
@@ -66,16 +77,47 @@ def _to_attribute(value: object) -> dict[str, Any]:
             raise TypeError(type(value).__name__)
 
 
-def _from_attribute(attribute: dict[str, Any]) -> object:
-    ((kind, value),) = attribute.items()
+def _from_attribute(attribute: Any, depth: int = 0) -> object:  # JSON
+    """The attribute's value.
+
+    Raises:
+        ValueError: It is not an attribute value of DynamoDB.
+    """
+    if not isinstance(attribute, dict) or len(attribute) != 1 or depth > _DEEPEST:
+        raise ValueError
+    kind, value = next(iter(attribute.items()))
+    if type(value) not in _TYPES.get(kind, ()):
+        raise ValueError
     match kind:
         case "S" | "BOOL":
             return value
-        case "N" if value.lstrip("-").isdigit():
+        case "N" if _INTEGER.fullmatch(value):
             return int(value)
+        case "N" if not _NUMBER.fullmatch(value):
+            raise ValueError
         case "L":
-            return [_from_attribute(element) for element in value]
+            return [_from_attribute(element, depth + 1) for element in value]
         case "M":
-            return {name: _from_attribute(element) for name, element in value.items()}
+            return {name: _from_attribute(element, depth + 1) for name, element in value.items()}
+        case "SS" | "NS" | "BS" if any(type(element) not in _TYPES[kind[0]] for element in value):
+            raise ValueError
         case _:
             return Verbatim(attribute)
+
+
+_DEEPEST = 32
+"""Levels of nested attributes (Developer Guide, "Constraints")."""
+_INTEGER = re.compile(r"-?[0-9]{1,127}")
+_NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "S": (str,),
+    "N": (str,),
+    "B": (str,),  # in Base64
+    "BOOL": (bool,),
+    "NULL": (bool,),
+    "L": (list,),
+    "M": (dict,),
+    "SS": (list,),
+    "NS": (list,),
+    "BS": (list,),
+}

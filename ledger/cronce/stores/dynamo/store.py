@@ -1,4 +1,4 @@
-"""The ledger in a DynamoDB table, one conditional PutItem a swap."""
+"""The ledger in a DynamoDB table: one conditional PutItem per swap."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, run_key
 from cronce.stores.codec import decode, encode
-from cronce.stores.dynamo.attributes import condition, from_attributes, to_attributes
+from cronce.stores.dynamo.attributes import Attributes, condition, from_attributes, to_attributes
 from cronce.stores.dynamo.transport import Transport
 from cronce.stores.store import Page, page_of
-from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
+from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError, RecordUnreadableError
 
 _HINTS = {
     "ResourceNotFoundException": "check the table's name and Region; 'cronce init' makes a table",
@@ -44,9 +44,9 @@ class DynamoStore:
         Args:
             table: Name or ARN of the table.
             region: The AWS Region; None for the environment's.
-            endpoint: URL of the service; None for the Region's own.
-            call_timeout: The longest that one call may take, a third of it to connect.
-            transport: How requests get to DynamoDB; None for the leanest way that fits.
+            endpoint: URL of the service; None for the Region's endpoint.
+            call_timeout: The longest that one call may take, name look-up and connection included.
+            transport: How requests are sent; None to choose by the environment.
             client: A boto3 DynamoDB client to use, with its own Region and time limits.
         """
         if client is not None:
@@ -89,13 +89,13 @@ class DynamoStore:
         try:
             self._call("PutItem", request)
         except ServiceError as refusal:
-            return Swapped(False, decode(from_attributes(refusal.item)) if refusal.item else None)
+            return Swapped(False, self._record(refusal.item, record.job, record.key) if refusal.item else None)
         return Swapped(True)
 
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`."""
         answer = self._call("GetItem", {"Key": {"job": {"S": job}, "key": {"S": key}}, "ConsistentRead": True})
-        return decode(from_attributes(answer["Item"])) if answer.get("Item") else None
+        return self._record(answer["Item"], job, key) if answer.get("Item") else None
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
         """See `Store.query`."""
@@ -111,18 +111,17 @@ class DynamoStore:
             request["ExclusiveStartKey"] = {"job": {"S": job}, "key": {"S": run_key(before)}}
         answer = self._call("Query", request)
         more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
-        return page_of(answer["Items"][:limit], lambda item: decode(from_attributes(item)), more=more)
+        return page_of(answer["Items"][:limit], lambda item: self._record(item, job, None), more=more)
 
     def create(self) -> bool:
         """Make an on-demand table with TTL on `expires_at`; in production use the CDK construct.
 
         Raises:
-            InputInvalidError: A table of that name stands already, with other keys.
+            InputInvalidError: A table of that name exists with another key; the error says what differs.
         """
-        keys = [{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}]
         request = {
-            "KeySchema": keys,
-            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("job", "key")],
+            "KeySchema": _KEY_SCHEMA,
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in _KEY],
             "BillingMode": "PAY_PER_REQUEST",
         }
         try:
@@ -132,9 +131,9 @@ class DynamoStore:
             if "ResourceInUseException" not in error.cause:
                 raise
             created = False
-        standing = self._await_table()
-        if standing["KeySchema"] != keys:
-            raise InputInvalidError("table", self._table, "partition key 'job' and sort key 'key'")
+        table = self._await_table()
+        if (key := _key_of(table)) != (wanted := "'job' (S) as partition key and 'key' (S) as sort key"):
+            raise InputInvalidError(f"key of table {self._table}", key, wanted)
         if created:
             time_to_live = {"Enabled": True, "AttributeName": "expires_at"}
             self._call("UpdateTimeToLive", {"TimeToLiveSpecification": time_to_live})
@@ -145,6 +144,28 @@ class DynamoStore:
         with self._lock:
             if self._transport is not None:
                 self._transport.close()
+
+    def _record(self, attributes: Attributes, job: str, key: str | None) -> Record:
+        """The row in an answer.
+
+        Args:
+            attributes: The row.
+            job: The job that was asked for.
+            key: The key that was asked for; None for any run.
+
+        Raises:
+            RecordUnreadableError: It is there but cannot be read.
+            LedgerUnavailableError: It is another row: the answer belongs to another request.
+        """
+        found = [attributes.get(name) for name in _KEY]
+        if found[0] != {"S": job} or (found[1] != {"S": key} if key is not None else not _is_run(found[1])):
+            problem = f"the answer has the row {str(found)[:200]} instead of {job!r} {key or RUN_PREFIX!r}"
+            raise self._unavailable("MalformedAnswer", problem, transient=True)
+        try:
+            item = from_attributes(attributes)
+        except ValueError as error:
+            raise RecordUnreadableError(job, key or str(found[1]["S"]), str(error)) from None  # type: ignore[index]
+        return decode(item)
 
     def _await_table(self) -> Any:
         while True:
@@ -184,12 +205,31 @@ class DynamoStore:
             return self._transport
 
 
+_KEY = ("job", "key")
+_KEY_SCHEMA = [{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}]
+
+
+def _key_of(table: Mapping[str, Any]) -> str:
+    """The table's key in words."""
+    types = {each.get("AttributeName"): each.get("AttributeType") for each in table.get("AttributeDefinitions") or ()}
+    roles = {"HASH": "partition key", "RANGE": "sort key"}
+    parts = [
+        f"{each.get('AttributeName')!r} ({types.get(each.get('AttributeName'))}) as {roles.get(each.get('KeyType'))}"
+        for each in table.get("KeySchema") or ()
+    ]
+    return " and ".join(parts)
+
+
+def _is_run(key: object) -> bool:
+    return isinstance(key, dict) and isinstance(key.get("S"), str) and key["S"].startswith(RUN_PREFIX)
+
+
 def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: timedelta) -> Transport:
-    """The lean way where the environment is plain enough for it, else botocore.
+    """The lean way if it supports every setting of the environment, else botocore.
 
     Raises:
         InputMissingError: No Region is configured.
-        NoAnswerError: Credentials cannot be had.
+        NoAnswerError: Credentials cannot be loaded.
     """
     from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
 
