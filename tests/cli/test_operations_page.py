@@ -17,6 +17,7 @@ from cronce.cli.commands import backfill, rerun, runs, show
 from cronce.cli.commands import next as next_command
 from cronce.client.time_source import SystemClock
 from cronce.protocol.records import PastAttempt, RunRecord
+from cronce.schedule import ZoneData
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said
@@ -48,6 +49,8 @@ def cronce_then(
     StoryTime.at = NOW
     for module in (runs, show, rerun, backfill, next_command, start):
         monkeypatch.setattr(module, "datetime", StoryTime)
+    zone_data = ZoneData(version="2026b", source="system", zone=UTC)
+    monkeypatch.setattr(next_command, "zone_data", lambda _timezone: (zone_data,))
     monkeypatch.setattr(SystemClock, "now", lambda _self: StoryTime.at)
     monkeypatch.setattr(SystemClock, "monotonic", lambda _self: StoryTime.at.timestamp())
     for module in (rerun, backfill):
