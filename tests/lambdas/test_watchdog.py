@@ -123,7 +123,9 @@ class TestMissed:
                 world.settle(stopped(exit_code=None, stop_code="TaskFailedToStart"))
         before = world.standing()
         assert "missed" not in world.look(LATE)
-        assert (world.standing(), world.events.sent) == (before, [])
+        after = world.standing()
+        assert (after.status, after.reason, after.attempt) == (before.status, before.reason, before.attempt)
+        assert "Cronce Run Missed" not in [event["type"] for event in world.events.sent]
 
     def test_a_late_delivery_takes_it_over(self) -> None:
         """The mark does not block the work."""
@@ -547,6 +549,22 @@ class TestLeftToAPerson:
             "no machine starts it again: the run is held for a person (on_lost=HOLD)",
         )
         assert [name for name, _ in metrics(capsys.readouterr().err)] == ["RunLost", "RunHeld"]
+
+    def test_a_failed_run_that_nobody_reported_is_found(self) -> None:
+        """ECS sent no event, or the recorder died before it reported the run; once, and while it is news."""
+        world = hourly()
+        world.claim().fail("no", exit_code=1)
+        for minute in range(30):
+            world.look(T0 + minute * MINUTE)
+        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
+        assert "backoff_limit=0" in (world.standing().note or "")
+
+    def test_an_old_failure_is_no_news(self) -> None:
+        """After an upgrade nobody is told of last week's."""
+        world = hourly()
+        world.claim().fail("no", exit_code=1)
+        world.look(T0 + HOUR + MINUTE)
+        assert world.events.sent == []
 
     def test_a_lost_run_whose_launch_is_refused_is_given_up(self) -> None:
         """EventBridge Scheduler rejects the one-shot."""
