@@ -6,7 +6,9 @@ The jar comes from the npm package `amplify-dynamodb-simulator`; Java is the mac
 from __future__ import annotations
 
 import fcntl
+import http
 import http.client
+import json
 import re
 import shutil
 import socket
@@ -14,6 +16,8 @@ import subprocess
 import tarfile
 import tempfile
 import time
+import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -62,6 +66,7 @@ class DynamoDbLocal:
             self._port = _free_port()
             self._server = self._start()
             if self._answers():
+                self._warm_up()
                 return self
             self._stop()  # another process took the port in between
         message = f"DynamoDB Local did not start, {_STARTS} times; its output is above"
@@ -98,6 +103,30 @@ class DynamoDbLocal:
             finally:
                 connection.close()
         return False
+
+    def _warm_up(self) -> None:
+        """Create and delete a table: the first one takes seconds, longer than clients wait on a busy machine."""
+        key = {"AttributeName": "k", "KeyType": "HASH"}, {"AttributeName": "k", "AttributeType": "S"}
+        table = {"TableName": f"warm-up-{uuid.uuid4().hex}"}
+        self._call("CreateTable", table, KeySchema=key[:1], AttributeDefinitions=key[1:], BillingMode="PAY_PER_REQUEST")
+        self._call("PutItem", table, Item={"k": {"S": "k"}}, ConditionExpression="attribute_not_exists(k)")
+        self._call("DeleteTable", table)
+
+    def _call(self, operation: str, table: dict[str, str], **request: object) -> None:
+        scope = "testing/20260101/eu-west-1/dynamodb/aws4_request"
+        headers = {
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0",
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Date": "20260101T000000Z",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        }
+        with closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=_START_TIMEOUT)) as connection:
+            connection.request("POST", "/", json.dumps(table | request), headers)
+            answer = connection.getresponse()
+            text = answer.read().decode("utf-8", "replace")
+        if answer.status != http.HTTPStatus.OK:
+            message = f"DynamoDB Local answered {answer.status} to {operation}: {text}"
+            raise RuntimeError(message)
 
     def _stop(self) -> None:
         if self._server is None:
