@@ -124,7 +124,8 @@ YEAR = Field(name="year", low=FIRST_YEAR, high=LAST_YEAR, wraps=False)
 def split_fields(text: str) -> list[str]:
     """The fields in canonical form: names in upper case, numbers without padding (`06` is 6), spaces removed."""
     # upper() turns some letters outside ASCII into ASCII ones; those words stay as they are and are refused.
-    return [_PADDING.sub("", word.upper()) if word.isascii() else word for word in text.split()]
+    words = [word.upper() if word.isascii() else word for word in text.split()]
+    return [_PADDING.sub("", word) for word in words] if "0" in text else words
 
 
 def mask_of(numbers: Iterable[int]) -> int:
