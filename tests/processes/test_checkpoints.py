@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -47,9 +48,31 @@ def test_after_a_sigkill_the_next_attempt_resumes_from_the_checkpoint(host: Host
         ("", '""', ""),
         ("false", "false", False),
         ("0", "0", 0),
+        ("null", '"null"', "null"),
+        ("NaN", '"NaN"', "NaN"),
+        ('{"at": Infinity}', '"{\\"at\\": Infinity}"', '{"at": Infinity}'),
+        ("1e999", '"1e999"', "1e999"),
+        ("[" * 5000, json.dumps("[" * 5000), "[" * 5000),
         ("x" * 32_000, json.dumps("x" * 32_000), "x" * 32_000),
     ],
-    ids=["number", "object", "string", "text", "unicode", "lines", "words", "empty", "false", "zero", "large"],
+    ids=[
+        "number",
+        "object",
+        "string",
+        "text",
+        "unicode",
+        "lines",
+        "words",
+        "empty",
+        "false",
+        "zero",
+        "null",
+        "nan",
+        "infinity",
+        "huge",
+        "deep",
+        "large",
+    ],
 )
 def test_a_checkpoint_is_json_or_else_text(host: Host, given: str, resumed: str, value: object) -> None:
     """It stands as JSON in the row, and so in the next attempt's environment."""
@@ -61,9 +84,7 @@ def test_a_checkpoint_is_json_or_else_text(host: Host, given: str, resumed: str,
     assert json.loads(resumed) == value
 
 
-@pytest.mark.parametrize(
-    "given", ["x" * 40_000, "x" * 120_000, "null", "NaN"], ids=["too-large", "far-too-large", "null", "nan"]
-)
+@pytest.mark.parametrize("given", ["x" * 40_000, "x" * 120_000], ids=["too-large", "far-too-large"])
 def test_a_checkpoint_that_cannot_be_stored_is_refused_and_the_earlier_one_stands(host: Host, given: str) -> None:
     """Exit 1 and a line that says why; the run goes on."""
     script = "cronce checkpoint 1000; " + KEEP_LOG + "; exit 1"
@@ -102,16 +123,54 @@ def test_a_checkpoint_after_the_run_was_lost_is_refused(host: Host) -> None:
     assert "code 0" not in host.logged
 
 
-def test_a_connection_that_says_nothing_does_not_keep_others_out_for_long(host: Host) -> None:
-    """The server gives each five seconds, and then goes on."""
+def test_connections_that_say_nothing_delay_nobody(host: Host) -> None:
+    """Also those that say only half of it; nothing of them is stored."""
     program = (
         "import os, socket, subprocess, sys\n"
-        "silent = socket.socket(socket.AF_UNIX)\n"
-        "silent.connect(b'\\0' + os.environ['CRONCE_CHECKPOINT_SOCKET'].removeprefix('@').encode())\n"
-        "sys.exit(subprocess.run(['cronce', 'checkpoint', '7']).returncode)\n"
+        "address = b'\\0' + os.environ['CRONCE_CHECKPOINT_SOCKET'].removeprefix('@').encode()\n"
+        "silent = [socket.socket(socket.AF_UNIX) for _ in range(20)]\n"
+        "[one.connect(address) for one in silent]\n"
+        "silent[0].sendall(b'4\\n12')\n"
+        "subprocess.run(['cronce', 'checkpoint', '7'], check=True, timeout=4)\n"
+        "[one.close() for one in silent]\n"
+        "subprocess.run(['cronce', 'checkpoint', '8'], check=True, timeout=4)\n"
     )
     guard = host.guard(sys.executable, "-c", program)
-    assert guard.wait() == 0
+    assert guard.wait() == 0, guard.err
+    run = host.run()
+    assert run is not None
+    assert run.checkpoint == "8"
+
+
+def test_a_process_that_is_not_the_commands_is_refused(host: Host) -> None:
+    """Although the address is in the kernel's list of sockets; it is not the run's token either."""
+    wait = "while [ ! -e stop ]; do sleep 0.05; done; exit 1"
+    script = f'cronce checkpoint 7; echo "$CRONCE_CHECKPOINT_SOCKET" >>"$LOG"; {wait}'
+    guard = host.guarded_shell(script)
+    host.await_log("@")
+    (address,) = host.logged
+    run = host.run()
+    assert run is not None
+    assert run.token not in address
+    stranger = host.start("cronce", "checkpoint", "1000000", env={"CRONCE_CHECKPOINT_SOCKET": address})
+    assert stranger.wait() == 1
+    assert "was not started by that 'cronce exec'" in stranger.err
+    (host.folder / "stop").touch()
+    assert guard.wait() == 1
+    run = host.run()
+    assert run is not None
+    assert run.checkpoint == "7"
+
+
+def test_a_command_that_became_another_user_stores_its_checkpoints(host: Host) -> None:
+    """It is still the guard's own."""
+    if os.geteuid():
+        pytest.skip("only root may change the user")
+    program = (
+        "import os, sys; from cronce.guard.checkpoints import send;"
+        "os.setgid(65534); os.setuid(65534); sys.exit(send(os.environ['CRONCE_CHECKPOINT_SOCKET'], '7') or 0)"
+    )
+    assert host.guard(sys.executable, "-c", program).wait() == 0
     run = host.run()
     assert run is not None
     assert run.checkpoint == "7"

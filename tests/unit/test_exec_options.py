@@ -28,6 +28,8 @@ def test_a_plain_option_means_what_argparse_says(option: str, value: str) -> Non
         [],
         ["--job", "a", "--period", "p", "--ledger", "sqlite:///runs.db"],
         ["--job", "a", "--job=b"],
+        ["--quiet", "--job", "a"],
+        ["--job", "a", "--quiet"],
         ["--job=a", "--job", "b"],
         ["--grace=-5"],
         ["--job=--period", "--period", "p"],
@@ -66,4 +68,4 @@ def test_help_names_each_option_and_no_other(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         parse_in_full(["--help"], [])
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  --")]
-    assert [first for first, *_ in lines] == OPTIONS
+    assert [first for first, *_ in lines] == [*OPTIONS, exec_command.QUIET]

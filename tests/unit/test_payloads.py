@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -62,6 +63,21 @@ def test_a_small_result_is_stored_whole(value: object) -> None:
 def test_a_result_that_is_not_json_is_left_out_and_flagged(value: object) -> None:
     """It never costs the success that it belongs to (L12)."""
     assert encode_result(value) == (None, "NOT_JSON")
+
+
+class Hostile(dict[str, int]):
+    """A value whose own methods fail."""
+
+    def items(self) -> NoReturn:  # type: ignore[override]  # it fails
+        """Fail."""
+        raise RuntimeError
+
+
+def test_a_value_whose_own_methods_fail_is_not_json() -> None:
+    """Whatever they raise: the work is done."""
+    assert encode_result(Hostile(a=1)) == (None, "NOT_JSON")
+    with pytest.raises(InputInvalidError):
+        encode_checkpoint(Hostile(a=1))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,27 @@ from typing import NoReturn
 from cronce.vocabulary import exit_codes
 
 _RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
+_FOR_PEOPLE = ("runs", "show", "next", "rerun", "backfill", "release", "init", "demo", "help")
+
+_HELP = """\
+usage: cronce COMMAND [ARGUMENT ...]
+
+Scheduled work that happens once per period across the whole fleet.
+
+Commands of this install:
+  exec        Run a command if this process is the one to run it.
+  clock       Be the clock: start each job's work when it is due.
+  pin         Run a command only while this process is the leader.
+  health      Ask a clock or a pinned command on this host how it is.
+  checkpoint  Store a cursor from inside 'cronce exec'.
+
+The commands runs, show, next, rerun, backfill, release, init and demo need the
+extra 'cli' (click and rich): pip install 'cronce[cli]'
+
+  cronce COMMAND --help    options, examples and exit codes of a command
+  cronce --version         the version
+"""
+"""The help of an install without click; with click, `cronce.cli.app` has it."""
 
 
 def main() -> NoReturn:
@@ -17,27 +38,77 @@ def main() -> NoReturn:
     # Loading a program makes 16,000 objects and no garbage; looking for some takes longer than asking DynamoDB.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:]
-    if arguments[:1] and arguments[0] in _RUNTIME:
-        code = run_runtime(arguments[0], arguments[1:])
-    else:
+    if not arguments[:1] or arguments[0] not in _RUNTIME:
         _main_for_people(arguments)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _occupy_standard_files()
+    if arguments[0] != "clock" and sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
+        sys.stdout, sys.stderr = _Lossy(1), _Lossy(2)  # type: ignore[assignment]  # as much of a stream as is used
+    try:
+        code = run_runtime(arguments[0], arguments[1:])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else exit_codes.PROBLEM
+    except BaseException as error:  # noqa: BLE001  # the exit code is documented whatever happens
+        # What is claimed is settled by now (`cronce.guard.attempt`).
+        sys.stderr.write(f"cronce {arguments[0]}: unexpected error: {error!r}\n")
+        code = exit_codes.GUARD_FAILED
+    if arguments[0] == "clock":
+        sys.stdout.flush()
+        sys.stderr.flush()
     # The interpreter's own exit takes half as long again as everything before it.
     os._exit(code)
 
 
 def run_runtime(name: str, arguments: list[str]) -> int:
     """Run one of the commands that do not use click and return its exit code."""
-    if name == "health":
-        from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
+    match name:
+        case "health":
+            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
 
-        return health(arguments)
-    if name == "checkpoint":
-        from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
+            return health(arguments)
+        case "checkpoint":
+            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
-        return checkpoint(arguments)
+            return checkpoint(arguments)
     return _supervise(name, arguments)
+
+
+class _Lossy:
+    """A standard stream that loses what cannot be written: no text is worth more than the work."""
+
+    encoding = "utf-8"
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, text: str) -> int:
+        """Write the text now, as far as anybody takes it."""
+        data = text.encode("utf-8", "backslashreplace")
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError:
+            pass  # no reader, no space, or a full pipe that does not block
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """True if it is a terminal."""
+        return os.isatty(self._descriptor)
+
+
+def _occupy_standard_files() -> None:
+    """Open /dev/null for each standard file that is closed; otherwise the next file opened would take its place."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _supervise(name: str, arguments: list[str]) -> int:
@@ -72,5 +143,29 @@ def _main_for_people(arguments: list[str]) -> NoReturn:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
-        sys.stderr.write("cronce: this command needs the extra 'cli': pip install 'cronce[cli]'\n")
-        sys.exit(exit_codes.USAGE)
+    sys.exit(_without_click(arguments))
+
+
+def _without_click(arguments: list[str]) -> int:
+    """What the base install answers where click would: help, version, and the name of a mistyped command."""
+    match arguments:
+        case ["-h"] | ["--help"] | ["help"]:
+            sys.stdout.write(_HELP)
+            return 0
+        case ["help", name] if name in _RUNTIME:
+            return run_runtime(name, ["--help"])
+        case ["--version"]:
+            from importlib.metadata import version  # noqa: PLC0415  # only for this
+
+            sys.stdout.write(f"cronce {version('cronce')}\n")
+            return 0
+        case []:
+            sys.stderr.write(_HELP)
+        case [name, *_] if name in _FOR_PEOPLE:
+            sys.stderr.write(f"cronce: '{name}' needs the extra 'cli': pip install 'cronce[cli]'\n")
+        case [name, *_]:
+            from cronce.cli.runtime.options import escaped, meant  # noqa: PLC0415  # only for a mistake
+
+            close = meant(name, (*_RUNTIME, *_FOR_PEOPLE))
+            sys.stderr.write(f"cronce: no such command: {escaped(name)}{close}; see cronce --help\n")
+    return exit_codes.USAGE

@@ -35,9 +35,15 @@ from cronce.protocol.operations import Steps
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.protocol.transitions import Event
-from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, StopRequestedError
+from cronce.vocabulary.errors import InputInvalidError, LeaseLostError, LedgerUnavailableError, StopRequestedError
 from cronce.vocabulary.names import checked_exit_code
-from cronce.vocabulary.payloads import decode_json, encode_checkpoint, encode_result, shortened
+from cronce.vocabulary.payloads import (
+    decode_json,
+    encode_checkpoint,
+    encode_checkpoint_text,
+    encode_result,
+    shortened,
+)
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import checked_member, value_class
@@ -208,15 +214,24 @@ class Claim:
         """
         self._hold(renew)
 
-    def checkpoint(self, value: object) -> None:
+    def checkpoint(self, value: object) -> bool:
         """Store a small cursor, read back as `resume_from` by the next attempt.
 
+        A value that cannot be stored is reported, and the earlier checkpoint stays: the work goes on.
+
+        Returns:
+            True if it was stored; False if it is not JSON or larger than 32 KB.
+
         Raises:
-            InputInvalidError: It is not JSON or larger than 32 KB; nothing was written.
             LeaseLostError: This claim no longer holds the run.
         """
-        text = encode_checkpoint(value)
+        try:
+            text = encode_checkpoint(value)
+        except InputInvalidError as error:
+            report("checkpoint_refused", level="ERROR", job=self.job, period=self.period, message=str(error))
+            return False
         self._hold(lambda held: renew(held, checkpoint=text))
+        return True
 
     def checkpoint_text(self, text: str) -> None:
         """Store a cursor that a child of `cronce exec` sent: JSON, or any other text as a string.
@@ -225,7 +240,8 @@ class Claim:
             InputInvalidError: It is too large; nothing was written.
             LeaseLostError: This claim no longer holds the run.
         """
-        self.checkpoint(decode_json(text))
+        encoded = encode_checkpoint_text(text)
+        self._hold(lambda held: renew(held, checkpoint=encoded))
 
     def complete(self, result: object = None) -> None:
         """Record the success, and release the job for its next run.

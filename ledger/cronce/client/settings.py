@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TypeVar
@@ -165,9 +166,15 @@ class TaskSettings:
             policy=self.policy,
             trigger=self.trigger,
             force=self.force,
-            actor=self.actor,
+            actor=_person() if self.force is not None and self.actor is None else self.actor,
             note=self.note,
         )
+
+
+def _person() -> str:
+    """Who forces a run without saying so: user@host."""
+    user = os.environ.get("LOGNAME") or os.environ.get("USER") or f"uid {os.getuid()}"
+    return f"{user}@{os.uname().nodename}"
 
 
 def _which_period(period: _Text | None, scheduled_time: _Text | None) -> tuple[Period | None, datetime | None]:

@@ -33,15 +33,21 @@ _ENDS = {Status.SUCCEEDED: ("succeeded", "INFO"), Status.FAILED: ("failed", "ERR
 
 
 def attempt(
-    run: RunName, ask: Ask, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None]
+    run: RunName,
+    ask: Ask,
+    work: Callable[[Claim], T],
+    settle: Callable[[Claim, T], int | None],
+    *,
+    errors_are_ours: bool = False,
 ) -> T | Refusal:
     """Claim the run, do the work under the claim, and settle it; or report why the work must not start.
 
     Args:
         run: The run, for the log.
         ask: Asks the ledger.
-        work: Does the work. An exception is recorded as the failure, and passes on.
+        work: Does the work. An exception is recorded, and passes on.
         settle: Records what `work` returned; returns an exit code for the log.
+        errors_are_ours: True if an exception of `work` is a failure of the guard: then the run is given back.
 
     Returns:
         What `work` returned, or the refusal.
@@ -63,7 +69,7 @@ def attempt(
     report(
         "claimed", job=run.job, period=run.period, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner
     )
-    return _hold(claim, work, settle)
+    return _hold(claim, work, settle, errors_are_ours)
 
 
 def insist(claim: Claim, record: Callable[[], T]) -> T:
@@ -96,14 +102,14 @@ def _claim(ask: Ask) -> Claim | Refusal:
         return ask()
 
 
-def _hold(claim: Claim, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None]) -> T:
+def _hold(claim: Claim, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None], ours: bool) -> T:  # noqa: FBT001  # private
     began = time.monotonic()
     code = None
     try:
         try:
             value = work(claim)
         except BaseException as error:
-            _settle_failure(claim, error)
+            _settle_error(claim, error, ours)
             raise
         code = insist(claim, lambda: settle(claim, value))
     except LeaseLostError as error:
@@ -136,8 +142,8 @@ def _hold(claim: Claim, work: Callable[[Claim], T], settle: Callable[[Claim, T],
             )
 
 
-def _settle_failure(claim: Claim, error: BaseException) -> None:
-    insist(claim, lambda: claim.settle(error))
+def _settle_error(claim: Claim, error: BaseException, ours: bool) -> None:  # noqa: FBT001  # private
+    insist(claim, lambda: claim.interrupt(f"the guard failed: {error!r}") if ours else claim.settle(error))
 
 
 def _report_refused(refusal: Refusal) -> None:

@@ -34,6 +34,7 @@ _BETWEEN_KILLS = 1.0
 _LOOK_AGAIN = 0.05
 _PATIENCE_WITH_KEEPER = 3
 _MOST_FAILURES = 20
+_TRIES = 3
 
 
 class Ending(Enum):
@@ -65,6 +66,19 @@ class Ended:
     code: int
     error: str | None = None
 
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the guard."""
+        match self.ending:
+            case Ending.DEADLINE:
+                return exit_codes.DEADLINE
+            case Ending.LOST:
+                return exit_codes.LEASE_LOST
+            case Ending.GUARD:
+                return exit_codes.GUARD_FAILED
+            case _:
+                return self.code
+
 
 class Child:
     """The command, behind its keeper."""
@@ -79,6 +93,7 @@ class Child:
         """
         self.code: int | None = None
         self.error: str | None = None
+        self.failure: OSError | None = None
         self.gone = False
         self.alone = False
         self._program = command[0]
@@ -118,11 +133,13 @@ class Child:
         lease = claim.lease.total_seconds()
         # `supervise` kills a tenth of the lease after the trust has ended. These two limits are for when it cannot.
         margin = min(1.0, lease / 20)
-        self._say(f"{TRUST} {now + claim.trust_left + lease / 10 + margin:.6f}+{margin:.6f}")
+        with suppress(OSError):  # `hear` finds out what became of the keeper
+            self._say(f"{TRUST} {now + claim.trust_left + lease / 10 + margin:.6f}+{margin:.6f}")
 
     def send(self, number: int) -> None:
         """Send the signal to the command and to what it started."""
-        self._say(f"{SIGNAL} {int(number)}")
+        with suppress(OSError):
+            self._say(f"{SIGNAL} {int(number)}")
 
     def forward(self, number: int) -> None:
         """Pass on a signal that we received, unless the terminal gave it to the command as well."""
@@ -132,29 +149,31 @@ class Child:
     def kill(self) -> None:
         """Kill the command and everything that descends from it. Once nothing is left, `gone` is true."""
         self._kills += 1
-        self._say(KILL)
+        with suppress(OSError):
+            self._say(KILL)
         if self._kills > _PATIENCE_WITH_KEEPER:
             with suppress(OSError):
                 os.kill(self._keeper, signal.SIGKILL)  # it hangs; the kernel then gives its children to us
 
     def leave(self) -> None:
         """Let what the command left behind live on."""
-        self._say(LEAVE)
+        with suppress(OSError):
+            self._say(LEAVE)
 
     def close(self) -> None:
         """Close the pipes. What is still alive then, the keeper kills, unless `leave` was called before."""
         with self._lock:
             for descriptor in (self._writer, self.answers):
-                with suppress(OSError):
+                with suppress(Exception):  # the command's end is known, and counts
                     os.close(descriptor)
             self._writer = self.answers = -1
 
     def abandon(self) -> None:
         """Have the keeper kill everything, and wait for that."""
-        with self._lock, suppress(OSError):
+        with self._lock, suppress(Exception):
             os.close(self._writer)
             self._writer = -1
-        with suppress(OSError):
+        with suppress(Exception):
             os.set_blocking(self.answers, True)
         while not self.gone and not self.alone:
             self.hear()
@@ -176,6 +195,8 @@ class Child:
                 self._pid = int(number)
             case "ended":
                 self.code = int(number)
+            case "unable":
+                self.failure = OSError(int(number), os.strerror(int(number)))
             case "failed":
                 found = int(number) != ENOENT
                 self.code = exit_codes.NOT_EXECUTABLE if found else exit_codes.NOT_FOUND
@@ -208,9 +229,21 @@ class Child:
             return True
 
     def _say(self, line: str) -> None:
-        with self._lock, suppress(OSError):  # the keeper may be gone; `hear` finds that out
-            os.kill(self._keeper, signal.SIGCONT)  # it may have been stopped
-            os.write(self._writer, line.encode() + b"\n")
+        """Tell the keeper.
+
+        Raises:
+            OSError: It cannot be told. It is gone, or its pipe is full because it hangs.
+        """
+        with self._lock:
+            for left in reversed(range(_TRIES)):
+                try:
+                    os.kill(self._keeper, signal.SIGCONT)  # it may have been stopped
+                    os.write(self._writer, line.encode() + b"\n")
+                except Exception:
+                    if not left:
+                        raise
+                else:
+                    return
 
 
 def under_claim(
@@ -281,10 +314,12 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
         grace: Seconds between SIGTERM and SIGKILL; a lost claim allows only a tenth of its lease.
         leave_nothing: True to kill what the command left behind, also if it ended by itself.
     """
-    ending, kill_at, failures = Ending.ITSELF, math.inf, 0
+    ending, kill_at, failures, longest = Ending.ITSELF, math.inf, 0, math.inf
     signals.watch(child.answers)
     child.start(claim)
     while not child.gone:
+        if child.failure is not None:
+            raise child.failure
         try:
             now = time.monotonic()
             if claim.lost and ending is not Ending.LOST:
@@ -303,7 +338,8 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
             if now >= kill_at:
                 child.kill()
                 kill_at = now + _BETWEEN_KILLS
-            received = signals.next(_pause(claim, ending, until_kill=kill_at - now))
+            received = signals.next(min(longest, _pause(claim, ending, until_kill=kill_at - now)))
+            longest = math.inf
             if received is not None and received != signal.SIGCHLD and child.code is None:
                 child.forward(received)
                 if received in STOPPING and ending is Ending.ITSELF:
@@ -313,7 +349,7 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
                 signals.unwatch(child.answers)
                 kill_at = time.monotonic() + _LOOK_AGAIN
         except Exception:  # the command's life depends on this loop: try again
-            failures += 1
+            failures, longest = failures + 1, 0.0  # what woke us is taken, so do not wait for it
             if failures > _MOST_FAILURES:
                 raise
     signals.unwatch(child.answers)

@@ -21,6 +21,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from errno import EINVAL, ENOMEM
 from math import ceil, inf
 from typing import NoReturn
 
@@ -30,12 +31,14 @@ from cronce.guard.processes import adopt_orphans, descendants, die_with_parent, 
 START, TRUST, SIGNAL, KILL, LEAVE = "start", "trust", "signal", "kill", "leave"
 """What the guard says: start the command; kill everything at that time; send that signal; kill everything; end.
 
-The keeper answers `started` (process id), `failed` (errno), `ended` (exit code), and `dead` once `kill` is done.
+The keeper answers `started` (process id), `failed` (errno of the command), `unable` (errno of the keeper itself),
+`ended` (exit code), and `dead` once `kill` is done.
 """
 
 _LOOK_AGAIN = 0.05
 _LONGEST_POLL = 60.0
 _MOST_FAILURES = 20
+_TRIES = 3
 
 
 class Keeper:
@@ -84,26 +87,27 @@ class Keeper:
             os._exit(0)
 
     def _serve(self) -> None:
-        failures = 0
+        failures, longest = 0, _LONGEST_POLL
         poll = select.poll()
         poll.register(self._hears, select.POLLIN)
         poll.register(self._reader, select.POLLIN)
         while True:
             try:
-                self._wait(poll)
+                self._wait(poll, _LOOK_AGAIN if self._killing else longest)
+                longest = _LONGEST_POLL
                 self._reap()
                 if self._kill_at <= time.clock_gettime(BOOT_CLOCK):
                     self._killing = True
                 if self._killing and self._kill():
                     return
             except Exception:  # the command's life depends on this loop: try again
-                failures += 1
+                failures, longest = failures + 1, 0.0  # what woke us is taken, so do not wait for it
                 if failures > _MOST_FAILURES:
                     raise
 
-    def _wait(self, poll: select.poll) -> None:
+    def _wait(self, poll: select.poll, longest: float) -> None:
         """Wait for a word, the end of a child, or the time limit; do what was said."""
-        pause = min(self._kill_at - time.clock_gettime(BOOT_CLOCK), _LOOK_AGAIN if self._killing else _LONGEST_POLL)
+        pause = min(self._kill_at - time.clock_gettime(BOOT_CLOCK), longest)
         for descriptor, _ in poll.poll(ceil(max(pause, 0.0) * 1000)):
             if descriptor == self._reader:
                 os.read(self._reader, 4096)
@@ -133,8 +137,12 @@ class Keeper:
     def _start(self) -> None:
         """Start the command. Its parent is the keeper; SIGKILL of the keeper ends it too (Linux)."""
         keeper = os.getpid()
-        failure, told = os.pipe()  # closed by a successful exec; otherwise the child writes why it failed
-        pid = os.fork()
+        try:
+            failure, told = os.pipe()  # closed by a successful exec; otherwise the child writes why it failed
+            pid = os.fork()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the guard must hear of it
+            self._say("unable", getattr(error, "errno", None) or ENOMEM)
+            return
         if pid == 0:
             try:
                 os.setpgid(0, self._group or 0)
@@ -147,18 +155,17 @@ class Keeper:
             except OSError as error:
                 os.write(told, str(error.errno).encode())
             except Exception:  # noqa: BLE001  # an argument that no program can have
-                os.write(told, b"22")
+                os.write(told, str(EINVAL).encode())
             finally:
                 os._exit(128 + signal.SIGKILL)  # never back into the keeper's code
-        os.close(told)
-        errno = os.read(failure, 16)
-        os.close(failure)
-        if errno:
-            os.waitpid(pid, 0)
-            self._say("failed", int(errno))
-        else:
-            self._pid, self._running = pid, True
-            self._say("started", pid)
+        self._pid, self._running = pid, True
+        self._say("started", pid)
+        _close(told)
+        with suppress(Exception):  # then the exit code says enough
+            if errno := os.read(failure, 16):
+                self._running = False
+                self._say("failed", int(errno))
+        _close(failure)
 
     def _send(self, number: int) -> None:
         """Send the signal to the command and what it started; beyond its group too where that is not its own."""
@@ -203,8 +210,15 @@ class Keeper:
             self._childless = True
 
     def _say(self, word: str, number: int) -> None:
-        with suppress(BrokenPipeError):  # the guard is gone
-            os.write(self._says, f"{word} {number}\n".encode())
+        line = f"{word} {number}\n".encode()
+        for _ in range(_TRIES):
+            try:
+                os.write(self._says, line)
+            except BrokenPipeError:  # the guard is gone
+                return
+            except Exception:  # noqa: BLE001, S112  # what the guard does not hear, it waits for
+                continue
+            return
 
     def _close_inherited(self) -> None:
         """Close the guard's own files, its end of the pipes above all. What the command inherits stays open."""
@@ -217,3 +231,12 @@ class Keeper:
             with suppress(OSError):
                 if number not in needed and not os.get_inheritable(number):
                     os.close(number)
+
+
+def _close(descriptor: int) -> None:
+    """Close it, whatever happens: an end of a pipe that stays open would be waited for."""
+    try:
+        os.close(descriptor)
+    except Exception:  # noqa: BLE001  # tried once more
+        with suppress(OSError):
+            os.close(descriptor)

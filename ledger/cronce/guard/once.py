@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 from cronce.client.claim import Claim, Refusal, Terminated
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.reporting import warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
 from cronce.guard.attempt import attempt
 
@@ -56,6 +57,7 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
         LedgerUnavailableError: The ledger cannot be used; the work did not start.
         LeaseLostError: The work has ended, but its run belongs to another process.
     """
+    warn_of_unknown_variables(os.environ)
     settings = TaskSettings.from_environ(os.environ)
     if ledger is None:
         ledger = Ledger.from_settings(settings)

@@ -54,16 +54,6 @@ def settle(claim: Claim, ended: Ended) -> int:
     return code
 
 
-def exit_code(ended: Ended) -> int:
-    """The exit code of the guard."""
-    ours = {
-        Ending.DEADLINE: exit_codes.DEADLINE,
-        Ending.LOST: exit_codes.LEASE_LOST,
-        Ending.GUARD: exit_codes.GUARD_FAILED,
-    }
-    return ours.get(ended.ending, ended.code)
-
-
 def _environ(claim: Claim) -> dict[str, str]:
     environ = os.environ | {
         JOB: claim.job,

@@ -49,6 +49,21 @@ def encode_checkpoint(value: object) -> str:
     return text
 
 
+def encode_checkpoint_text(text: str) -> str:
+    """The checkpoint of a command as JSON text: the text's own JSON if it is that, else the text as a string.
+
+    Raises:
+        InputInvalidError: It is too large.
+    """
+    value = decode_json(text)
+    try:
+        return encode_checkpoint(value)
+    except InputInvalidError:
+        if isinstance(value, str):
+            raise
+        return encode_checkpoint(text)  # null, NaN and infinities in any depth, nesting without end
+
+
 def decode_json(text: str | None) -> object:
     """The value that was stored, or the text itself if it is not complete JSON."""
     if text is None:

@@ -15,6 +15,7 @@ from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_
 from cronce.cli.runtime.options import CommandLine
 from cronce.client.leadership import LEADER, Leadership
 from cronce.client.ledger import Ledger
+from cronce.client.reporting import warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
 from cronce.client.time_source import SystemClock
 from cronce.clock.config import SEPARATOR, ClockJob, TaskTarget, config_from_json, config_from_toml
@@ -72,7 +73,7 @@ def main(arguments: list[str], signals: SignalQueue) -> int:
 
 
 def _check_or_run(arguments: list[str], signals: SignalQueue) -> int:
-    options = _parser().parse_args(arguments)
+    options = _parser().parse(arguments)
     try:
         jobs = _jobs(options.config)
         if options.check:
@@ -144,6 +145,7 @@ def _print(line: str) -> None:
 
 def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQueue) -> int:
     given = {name: text for name, text in vars(options).items() if isinstance(text, str)}
+    warn_of_unknown_variables(os.environ)
     settings = TaskSettings.from_environ(os.environ, given)
     grace = parse_duration(options.grace, what="--grace").total_seconds()
     name, url = settings.required_job(), settings.required_ledger()

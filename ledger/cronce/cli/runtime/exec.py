@@ -7,12 +7,14 @@ import sys
 
 from cronce.client.claim import Claim, Refusal
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.reporting import warn_of_unknown_variables, write_lines
 from cronce.client.settings import TaskSettings
 from cronce.guard.attempt import attempt
 from cronce.guard.signals import SignalQueue
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import parse_duration
+from cronce.vocabulary.environment import METRICS
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError, LeaseLostError, LedgerUnavailableError
 
 TYPE_CHECKING = False
@@ -34,8 +36,12 @@ OPTIONS = (
     "lease",
     "grace",
     "refused_exit_code",
+    "actor",
+    "log_format",
 )
-"""The options by the name of their field: `--on-lost` is `on_lost`."""
+"""The options with a value, by the name of their field: `--on-lost` is `on_lost`."""
+
+QUIET = "--quiet"
 
 
 def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
@@ -52,6 +58,8 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
 
         options = parse_in_full(own, command)
     try:
+        _choose_format(options)
+        warn_of_unknown_variables(os.environ)
         settings = TaskSettings.from_environ(os.environ, options)
         grace = parse_duration(options.get("grace", "20s"), what="--grace").total_seconds()
         refused_code = _exit_code(options.get("refused_exit_code", "0"))
@@ -69,7 +77,7 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
 
             return settle(claim, ended)
 
-        end = attempt(run, lambda: ledger.submit(request, stop=signals), work, settle)
+        end = attempt(run, lambda: ledger.submit(request, stop=signals), work, settle, errors_are_ours=True)
     except (InputInvalidError, InputMissingError) as error:
         sys.stderr.write(f"cronce exec: {error}\n")
         return exit_codes.USAGE
@@ -77,11 +85,7 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
         return exit_codes.UNAVAILABLE
     except LeaseLostError:
         return exit_codes.LEASE_LOST
-    if isinstance(end, Refusal):
-        return _code_of_refusal(end, signals, refused_code)
-    from cronce.guard.run_command import exit_code  # noqa: PLC0415  # loaded by now
-
-    return exit_code(end)
+    return _code_of_refusal(end, signals, refused_code) if isinstance(end, Refusal) else end.exit_code
 
 
 def plain_options(arguments: list[str]) -> dict[str, str] | None:
@@ -90,6 +94,9 @@ def plain_options(arguments: list[str]) -> dict[str, str] | None:
     given: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
+        if argument == QUIET:
+            given["quiet"] = "true"
+            continue
         option, equals, value = argument.partition("=")
         if not equals:
             value = next(rest, "-")
@@ -97,6 +104,15 @@ def plain_options(arguments: list[str]) -> dict[str, str] | None:
             return None
         given[names[option]] = value
     return given
+
+
+def _choose_format(options: dict[str, str]) -> None:
+    """JSON for a collector of logs; a short line for a person at a terminal."""
+    given = options.get("log_format")
+    if given not in (None, "json", "text"):
+        raise InputInvalidError("--log-format", given, "json, text")
+    for_people = os.isatty(2) and METRICS not in os.environ if given is None else given == "text"
+    write_lines(text=for_people, quiet="quiet" in options)
 
 
 def _exit_code(text: str) -> int:

@@ -32,7 +32,7 @@ def parse_in_full(own: list[str], command: list[str]) -> dict[str, str]:
     what.add_argument("--scheduled-time", metavar="T", help="nominal time; the period follows [CRONCE_SCHEDULED_TIME]")
     what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
     what.add_argument("--trigger", metavar="T", help="schedule, retry, catch_up, manual, backfill [CRONCE_TRIGGER]")
-    what.add_argument("--force", metavar="REASON", help="repeat a success, for this reason, which is recorded")
+    what.add_argument("--force", metavar="REASON", help="repeat a success; needs --trigger manual [CRONCE_FORCE]")
     how = parser.add_argument_group("policy (each wins over CRONCE_POLICY)")
     how.add_argument("--concurrency-policy", metavar="P", help="ALLOW, FORBID (default), REPLACE, WAIT")
     how.add_argument("--starting-deadline", metavar="D", help="how late a run may start")
@@ -43,5 +43,8 @@ def parse_in_full(own: list[str], command: list[str]) -> dict[str, str]:
     more = parser.add_argument_group("this process")
     more.add_argument("--grace", metavar="D", help="from SIGTERM to SIGKILL (default 20s; ECS kills at 30s)")
     more.add_argument("--refused-exit-code", metavar="N", help="exit code when not started (default 0)")
+    more.add_argument("--actor", metavar="NAME", help="who starts it, recorded (with --force: you) [CRONCE_ACTOR]")
+    more.add_argument("--log-format", metavar="F", help="text or json (default: text on a terminal, else json)")
+    more.add_argument("--quiet", action="store_const", const="true", help="report only warnings and errors")
     options = parser.parse_with_command(own, command)
     return {name: text for name, text in vars(options).items() if text is not None}

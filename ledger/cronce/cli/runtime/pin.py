@@ -72,12 +72,14 @@ def _pinned(options: Namespace, command: list[str]) -> Pinned:
     """The command with its leadership, and its health served."""
     from cronce.client.leadership import Leadership  # noqa: PLC0415
     from cronce.client.ledger import Ledger  # noqa: PLC0415
+    from cronce.client.reporting import warn_of_unknown_variables  # noqa: PLC0415
     from cronce.client.settings import TaskSettings  # noqa: PLC0415
     from cronce.guard.health import HealthServer  # noqa: PLC0415
     from cronce.guard.pin_command import Pinned  # noqa: PLC0415  # bad usage needs none of it
     from cronce.vocabulary.durations import parse_duration  # noqa: PLC0415
 
     given = {name: text for name, text in vars(options).items() if text is not None}
+    warn_of_unknown_variables(os.environ)
     settings = TaskSettings.from_environ(os.environ, given)
     poll = parse_duration(options.poll, what="--poll")
     grace = parse_duration(options.grace, what="--grace").total_seconds()
