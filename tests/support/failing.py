@@ -34,14 +34,14 @@ ERRORS: dict[str, Callable[[], Exception]] = {
 role, counted, counting = "guard", 0, False
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Set the calls up, and be `cronce`, or a program with `run_once`."""
     for module in (os, signal):
         for name in dir(module):
             call = getattr(module, name)
             if type(call).__name__ == "builtin_function_or_method" and name not in NEVER:
                 setattr(module, name, failing(call, f"{module.__name__}.{name}"))
-    os.fork, os._exit = fork_of(os.fork), exit_of(os._exit)
+    os.fork, os._exit = fork_of(os.fork), exit_of(os._exit)  # type: ignore[assignment]  # same signature
     select.poll = Poll  # type: ignore[misc, assignment]
     socket.socket = Socket  # type: ignore[misc]
     threading.Thread.start = failing(threading.Thread.start, "Thread.start", deep=2)  # type: ignore[method-assign]

@@ -42,7 +42,7 @@ def main() -> NoReturn:
         _main_for_people(arguments)
     _occupy_standard_files()
     if arguments[0] != "clock" and sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
-        sys.stdout, sys.stderr = _Lossy(1), _Lossy(2)  # type: ignore[assignment]  # as much of a stream as is used
+        sys.stdout, sys.stderr = _Lossy(1), _Lossy(2)
     try:
         code = run_runtime(arguments[0], arguments[1:])
     except SystemExit as end:
@@ -51,9 +51,6 @@ def main() -> NoReturn:
         # What is claimed is settled by now (`cronce.guard.attempt`).
         sys.stderr.write(f"cronce {arguments[0]}: unexpected error: {error!r}\n")
         code = exit_codes.GUARD_FAILED
-    if arguments[0] == "clock":
-        sys.stdout.flush()
-        sys.stderr.flush()
     # The interpreter's own exit takes half as long again as everything before it.
     os._exit(code)
 
@@ -69,7 +66,8 @@ def run_runtime(name: str, arguments: list[str]) -> int:
             from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
             return checkpoint(arguments)
-    return _supervise(name, arguments)
+        case _:
+            return _supervise(name, arguments)
 
 
 class _Lossy:
@@ -163,7 +161,8 @@ def _without_click(arguments: list[str]) -> int:
             sys.stderr.write(_HELP)
         case [name, *_] if name in _FOR_PEOPLE:
             sys.stderr.write(f"cronce: '{name}' needs the extra 'cli': pip install 'cronce[cli]'\n")
-        case [name, *_]:
+        case _:
+            name = arguments[0]
             from cronce.cli.runtime.options import escaped, meant  # noqa: PLC0415  # only for a mistake
 
             close = meant(name, (*_RUNTIME, *_FOR_PEOPLE))
