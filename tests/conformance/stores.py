@@ -114,7 +114,9 @@ def sqlite(request: pytest.FixtureRequest) -> Iterator[Lab]:
     def put(item: dict[str, Any]) -> None:
         row = (item["job"], item["key"], item.get("version") or 0, item.get("token") or "", json.dumps(item))
         with _opened(store) as connection:
-            connection.execute("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+            connection.execute(
+                "INSERT OR REPLACE INTO ledger (job, key, version, token, item) VALUES (?, ?, ?, ?, ?)", row
+            )
 
     yield Lab(store=store, put=put)
     store.close()

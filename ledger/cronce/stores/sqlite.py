@@ -6,15 +6,18 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, run_key
+from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
 from cronce.stores.codec import decode, encode
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
+from cronce.vocabulary.states import Status
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (
@@ -23,25 +26,38 @@ CREATE TABLE IF NOT EXISTS ledger (
     version INTEGER NOT NULL,
     token TEXT NOT NULL,
     item TEXT NOT NULL,
+    expires_at INTEGER,
     PRIMARY KEY (job, key)
 ) WITHOUT ROWID
 """
+_ADD_EXPIRY = "ALTER TABLE ledger ADD COLUMN expires_at INTEGER"
+_EXPIRY_INDEX = "CREATE INDEX IF NOT EXISTS ledger_expiry ON ledger (expires_at) WHERE expires_at IS NOT NULL"
 _SWAP = """
-INSERT INTO ledger (job, key, version, token, item) VALUES (:job, :key, :version, :token, :item)
-ON CONFLICT (job, key) DO UPDATE SET version = excluded.version, token = excluded.token, item = excluded.item
+INSERT INTO ledger (job, key, version, token, item, expires_at)
+VALUES (:job, :key, :version, :token, :item, :expires_at)
+ON CONFLICT (job, key) DO UPDATE
+SET version = excluded.version, token = excluded.token, item = excluded.item, expires_at = excluded.expires_at
 WHERE ledger.version = :seen_version AND ledger.token = :seen_token
 """
+_EXPIRED = "SELECT job, key, item FROM ledger WHERE expires_at < ? ORDER BY expires_at LIMIT ?"
+
+PRUNED_AT_ONCE = 20
+"""How many rows one claim deletes at most."""
+
+_PRUNED_AFTER = 86400
+"""Seconds by which a row must be past its `expires_at`: the clocks that wrote the two times may differ."""
 
 
 class SqliteStore:
-    """Keeps rows in a SQLite file in WAL mode; the first claim or `create` makes the file.
+    """Keeps rows in a SQLite file in WAL mode. The first claim or `create` makes the file, for its owner alone.
 
-    A commit is on the disk before it is answered (`synchronous=FULL`). Not for network file
-    systems: their locks are not reliable (sqlite.org, "How To Corrupt An SQLite Database File").
+    A commit is on the disk before it is answered (`synchronous=FULL`). Reads take no lock that a writer needs, and
+    work on a read-only mount. A claim deletes some rows that are past `expires_at`, as DynamoDB does by itself. Not for
+    network file systems: their locks are not reliable (sqlite.org, "How To Corrupt An SQLite Database File").
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: timedelta = timedelta(seconds=3)) -> None:
-        """Name the file; nothing is opened yet.
+        """Set the file; nothing is opened yet.
 
         Args:
             path: The file; its folder must exist.
@@ -51,6 +67,7 @@ class SqliteStore:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._writable = False
 
     @property
     def where(self) -> str:
@@ -76,8 +93,9 @@ class SqliteStore:
             "version": record.version,
             "token": record.token or "",
             "item": item,
+            "expires_at": _epoch(record.expires_at) if isinstance(record, RunRecord) else None,
         }
-        # A swap of "no row" must not match a row; versions and tokens of real rows are never -1 and "".
+        # A swap of "no row" must not match a row; no row has the version -1.
         seen = {"seen_version": -1, "seen_token": ""}
         if expected is not None:
             seen = {"seen_version": expected.version, "seen_token": expected.token or ""}
@@ -85,29 +103,30 @@ class SqliteStore:
             if expected is not None and _fetch(connection, record.job, record.key) is None:
                 return Swapped(False, None)
             if connection.execute(_SWAP, row | seen).rowcount == 1:
+                if expected is None and isinstance(record, RunRecord) and record.claimed_at is not None:
+                    # Neither the claim nor this host alone decides that a row is old.
+                    _prune(connection, min(record.claimed_at.timestamp(), time.time()) - _PRUNED_AFTER)
                 return Swapped(True)
             return Swapped(False, _fetch(connection, record.job, record.key))
 
     def get(self, job: str, key: str) -> Record | None:
-        """See `Store.get`; a file that is not there yet has no rows."""
+        """See `Store.get`; a file that does not exist yet has no rows."""
         if self._connection is None and not self._exists():
             return None
-        with self._transaction() as connection:
-            return _fetch(connection, job, key)
+        rows = self._read("SELECT item FROM ledger WHERE job = ? AND key = ?", job, key)
+        return _decode(job, key, rows[0][0]) if rows else None
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
         """See `Store.query`."""
-        # "$" is the character after "#": every run's key lies below it.
+        # "$" is the character after "#": the key of every run is smaller.
         until = run_key(before) if before is not None else RUN_PREFIX[:-1] + "$"
         sql = "SELECT key, item FROM ledger WHERE job = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
-        with self._transaction() as connection:
-            rows = connection.execute(sql, (job, RUN_PREFIX, until, limit + 1)).fetchall()
+        rows = self._read(sql, job, RUN_PREFIX, until, limit + 1)
         return page_of(rows[:limit], lambda row: _decode(job, *row), more=len(rows) > limit)
 
     def jobs(self) -> tuple[str, ...]:
         """The jobs with rows, in the order of their names."""
-        with self._transaction() as connection:
-            return tuple(job for (job,) in connection.execute("SELECT DISTINCT job FROM ledger ORDER BY job"))
+        return tuple(job for (job,) in self._read("SELECT DISTINCT job FROM ledger ORDER BY job"))
 
     def create(self) -> bool:
         """See `Store.create`."""
@@ -121,6 +140,7 @@ class SqliteStore:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+                self._writable = False
 
     def __del__(self) -> None:
         # Nobody can close the store of a ledger that a program only drops; Python 3.13 warns of its connection.
@@ -132,7 +152,7 @@ class SqliteStore:
         """One transaction that holds the write lock from its beginning."""
         try:
             with self._lock:
-                connection = self._connection = self._connection or self._open(create=create)
+                connection = self._open_to_write(create=create)
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield connection
@@ -140,28 +160,103 @@ class SqliteStore:
                 finally:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
+
+    def _read(self, sql: str, *parameters: object) -> list[Any]:
+        """The rows of one SELECT: a snapshot of the latest commit, for which no writer waits."""
+        try:
+            with self._lock:
+                return self._open_to_read().execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
-            busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-            raise LedgerUnavailableError(self.where, str(error), transient=busy) from error
+            if "no such table" in str(error):  # the first claim is about to write, or it is another program's file
+                return []
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> LedgerUnavailableError:
+        busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+        return LedgerUnavailableError(self.where, str(error), transient=busy)
 
     def _exists(self) -> bool:
         return os.path.exists(self._path)  # noqa: PTH110  # pathlib takes longer to load than the claim takes
 
-    def _open(self, *, create: bool) -> sqlite3.Connection:
-        if not create and not self._exists():
+    def _open_to_write(self, *, create: bool) -> sqlite3.Connection:
+        if self._writable and self._connection is not None:
+            return self._connection
+        if create and not self._exists():
+            # SQLite gives the files beside it the same mode (sqlite.org, "Write-Ahead Logging").
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = self._connection = self._connection or self._connect()
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(_SCHEMA)
+        if "expires_at" not in (name for _, name, *_ in connection.execute("PRAGMA table_info (ledger)")):
+            with suppress(sqlite3.OperationalError):  # another process has just added it
+                connection.execute(_ADD_EXPIRY)
+        connection.execute(_EXPIRY_INDEX)
+        self._writable = True
+        return connection
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        if self._connection is None:
+            folder = os.path.dirname(os.path.abspath(self._path))  # noqa: PTH100, PTH120
+            writable = os.access(self._path, os.W_OK) and os.access(folder, os.W_OK)
+            self._connection = self._connect() if writable or not self._exists() else self._connect_read_only()
+        return self._connection
+
+    def _connect(self, *, parameters: str | None = None) -> sqlite3.Connection:
+        if not self._exists():
             raise LedgerUnavailableError(
                 self.where,
                 "no such file",
                 transient=False,
                 hint="check the path; the first claim or 'cronce init' makes it",
             )
-        connection = sqlite3.connect(
-            self._path, timeout=self._timeout.total_seconds(), isolation_level=None, check_same_thread=False
+        path = self._path
+        if parameters is not None:
+            from urllib.parse import quote  # noqa: PLC0415  # takes long to load, and claims do not need it
+
+            path = f"file:{quote(os.path.abspath(path))}?{parameters}"  # noqa: PTH100
+        return sqlite3.connect(
+            path,
+            timeout=self._timeout.total_seconds(),
+            isolation_level=None,
+            check_same_thread=False,
+            uri=parameters is not None,
         )
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(_SCHEMA)
+
+    def _connect_read_only(self) -> sqlite3.Connection:
+        """A connection to a file that cannot be written.
+
+        SQLite reads a file in WAL mode through an index beside it. If a writer has none open, the index does not exist
+        and cannot be made; but then nothing changes the file either.
+        """
+        connection = self._connect(parameters="mode=ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            if os.path.exists(f"{self._path}-wal"):  # noqa: PTH110
+                raise
+            return self._connect(parameters="mode=ro&immutable=1")
         return connection
+
+
+def _prune(connection: sqlite3.Connection, before: float) -> None:
+    """Delete some rows that expired before this time. A row that is RUNNING or cannot be read is kept."""
+    for job, key, text in connection.execute(_EXPIRED, (before, PRUNED_AT_ONCE)).fetchall():
+        try:
+            record = _decode(job, key, text)
+        except RecordUnreadableError:
+            record = None
+        if isinstance(record, RunRecord) and record.status is not Status.RUNNING:
+            connection.execute("DELETE FROM ledger WHERE job = ? AND key = ?", (job, key))
+        else:
+            connection.execute("UPDATE ledger SET expires_at = NULL WHERE job = ? AND key = ?", (job, key))
+
+
+def _epoch(at: datetime | None) -> int | None:
+    return None if at is None else int(at.timestamp())
 
 
 def _fetch(connection: sqlite3.Connection, job: str, key: str) -> Record | None:
