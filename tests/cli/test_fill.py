@@ -88,19 +88,20 @@ class World:
                 status = self.ends_as.get(each.period, Status.SUCCEEDED)
                 self.rows[each.period] = run(period=each.period, status=status)
 
-    def report_waiting(self, gap: Gap, why: str) -> None:
+    def report_waiting(self, gap: Gap, verdict: Refuse) -> None:
         """Write it down."""
-        self.log.append(f"wait {gap.period}: {why}")
+        self.log.append(f"wait {gap.period}: {verdict.why}")
 
     def report_started(self, gap: Gap, attempt: StartedAttempt) -> None:
         """Write down what is not in the log as a start already."""
         if attempt.task is None:
             self.log.append(f"found {gap.period}")
 
-    def report_settled(self, gap: Gap, result: Result, text: str) -> None:
+    def report_settled(self, gap: Gap, result: Result, text: str, command: str | None) -> None:
         """Write it down."""
         self.log.append(f"{result} {gap.period}")
         assert text
+        assert command is None or command.startswith("cronce ")
 
     def _attempt(self, period: str, attempt: int, task: str | None) -> StartedAttempt:
         return StartedAttempt(self, self, job=JOB, period=period, attempt=attempt, before=None, task=task)

@@ -282,7 +282,18 @@ def operator() -> str:
     return f"{user}@{os.uname().nodename}"
 
 
-def complain(message: str, code: int = exit_codes.PROBLEM) -> int:
-    """Print one line on stderr and return the exit code."""
-    click.echo(f"cronce: {visible(message)}", err=True)
+def complain(message: str, code: int = exit_codes.PROBLEM, *, command: str | None = None) -> int:
+    """Print one line on stderr and return the exit code.
+
+    Args:
+        message: What is wrong; it ends with a colon before a command.
+        code: The exit code.
+        command: What the person can type. A terminal gets it on its own line.
+    """
+    if sys.stderr.isatty():
+        from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415  # rich
+
+        PlainConsole(sys.stderr).say_with_command(f"cronce: {visible(message)}", command)
+    else:
+        click.echo(f"cronce: {visible(message)}{f' {visible(command)}' if command else ''}", err=True)
     return code

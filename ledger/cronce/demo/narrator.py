@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from cronce.cli.output.tables import PlainConsole, is_wide, runs_table
+from cronce.cli.output.tables import PlainConsole, runs_table
 from cronce.cli.output.wording import visible_lines
 from cronce.demo.checks import Check
 from cronce.protocol.records import RunRecord
@@ -109,7 +109,7 @@ class Storyteller:
 
     def runs(self, runs: Sequence[RunRecord]) -> None:
         """Print the table of `cronce runs`."""
-        self._console.print(runs_table(runs, now=datetime.now(UTC), wide=is_wide(self._console)))
+        self._console.print(runs_table(runs, now=datetime.now(UTC), width=self._console.width))
 
     def check(self, check: Check) -> None:
         """Print a check mark with the number, or a cross with the expected one too."""

@@ -80,14 +80,14 @@ class Work(Protocol):
     def pause(self) -> None:
         """Wait until the next look."""
 
-    def report_waiting(self, gap: Gap, why: str) -> None:
+    def report_waiting(self, gap: Gap, verdict: Refuse) -> None:
         """Report that the tick waits for another run."""
 
     def report_started(self, gap: Gap, attempt: StartedAttempt) -> None:
         """Report that its task was started, or that its run was found active."""
 
-    def report_settled(self, gap: Gap, result: Result, text: str) -> None:
-        """Report its outcome."""
+    def report_settled(self, gap: Gap, result: Result, text: str, command: str | None) -> None:
+        """Report its outcome; `command` is what the text suggests to type."""
 
 
 class Backfill:
@@ -164,12 +164,12 @@ class Backfill:
             elif verdict.wait_for is None:
                 self.waiting.popleft()
                 done = verdict.reason is RefusalReason.ALREADY_SUCCEEDED
-                self._settle(gap, Result.ALREADY_DONE if done else Result.REFUSED, verdict.why)
+                self._settle(gap, Result.ALREADY_DONE if done else Result.REFUSED, verdict.why, verdict.command)
             elif verdict.wait_for.period == gap.period:
                 self.waiting.popleft()
                 self._open(gap, self._work.found(gap, verdict.wait_for))
             else:
-                self._report_waiting(gap, verdict.wait_for, verdict.why)
+                self._report_waiting(gap, verdict.wait_for, verdict)
                 return
 
     def _look(self) -> None:
@@ -184,17 +184,17 @@ class Backfill:
                 self._settle(gap, Result.SUCCEEDED if outcome.ok else Result.FAILED, outcome.text)
         self.open = still
 
-    def _report_waiting(self, gap: Gap, holder: RunRecord, why: str) -> None:
+    def _report_waiting(self, gap: Gap, holder: RunRecord, verdict: Refuse) -> None:
         """Report once per holder, not at every look."""
         if self._reported_waiting != (gap.period, holder.period):
             self._reported_waiting = (gap.period, holder.period)
-            self._work.report_waiting(gap, why)
+            self._work.report_waiting(gap, verdict)
 
     def _open(self, gap: Gap, attempt: StartedAttempt) -> None:
         self.open.append((gap, attempt))
         self._work.report_started(gap, attempt)
 
-    def _settle(self, gap: Gap, result: Result, text: str) -> None:
+    def _settle(self, gap: Gap, result: Result, text: str, command: str | None = None) -> None:
         self.results[gap.period] = result
         self._halted = self._halted or (result.is_problem and not self._keep_going)
-        self._work.report_settled(gap, result, text)
+        self._work.report_settled(gap, result, text, command)

@@ -85,13 +85,15 @@ class Refuse:
     Attributes:
         run: The run as it was seen; None if no row exists.
         reason: What the claim would be told; stable, for scripts.
-        why: For a person.
+        why: For a person; it ends with a colon before `command`.
+        command: What the person can type.
         wait_for: The active run to wait for, if waiting is enough.
     """
 
     run: RunRecord | None
     reason: RefusalReason
     why: str
+    command: str | None = None
     wait_for: RunRecord | None = None
 
 
@@ -134,9 +136,9 @@ def person_may_start(
         if not force:
             why = (
                 "its task ended with exit code 0 and never claimed the run, so the work may be done."
-                f" Check that. Only if it was not done: {commands.release()}"
+                " Check that. Only if it was not done:"
             )
-            return Refuse(run=run, reason=RefusalReason.HELD, why=why)
+            return Refuse(run=run, reason=RefusalReason.HELD, why=why, command=commands.release())
         forced = True
     course = Course.START
     if holder is not None and holder.period != commands.period and holder.liveness(now) is not Liveness.EXPIRED:
@@ -144,11 +146,12 @@ def person_may_start(
     if holder is not None and course is Course.STEP_BACK:
         why = (
             f"another run of the job is active: {_active(holder, now)}. Wait until it has ended"
-            f" ({policy.concurrency_policy}). To see it: {commands.show(holder.period)}"
+            f" ({policy.concurrency_policy}). To see it:"
         )
         # A row without a lease never changes by itself, so waiting for it is of no use.
         wait_for = None if holder.liveness(now) is Liveness.NO_LEASE else holder
-        return Refuse(run=run, reason=RefusalReason.OVERLAPPING, why=why, wait_for=wait_for)
+        show = commands.show(holder.period)
+        return Refuse(run=run, reason=RefusalReason.OVERLAPPING, why=why, command=show, wait_for=wait_for)
     remark = ""
     if holder is not None and course is Course.WAIT:
         remark = f"It will wait for {_active(holder, now)} (WAIT)."
@@ -162,22 +165,24 @@ def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, command
     match reason:
         case RefusalReason.ALREADY_SUCCEEDED:
             done = f" ({age(run.finished_at, now=now)})" if run.finished_at else ""
-            again = commands.run_again(force=True)
-            why = f"it has succeeded{done}, attempt {run.attempt}. To repeat it anyway: {again}"
+            command: str | None = commands.run_again(force=True)
+            why = f"it has succeeded{done}, attempt {run.attempt}. To repeat it anyway:"
         case RefusalReason.RUNNING_ELSEWHERE:
             left = f", its lease expires in {length(run.lease_until - now)}" if run.lease_until else ""
-            why = f"it is active: {_active(run, now)}{left}. To see it: {commands.show()}"
-            return Refuse(run=run, reason=reason, why=why, wait_for=run)
+            why = f"it is active: {_active(run, now)}{left}. To see it:"
+            return Refuse(run=run, reason=reason, why=why, command=commands.show(), wait_for=run)
         case RefusalReason.HELD if run.status is Status.RUNNING:
-            why = f"its row has no lease, so no start takes it over. Once its owner has ended: {commands.release()}"
+            command = commands.release()
+            why = "its row has no lease, so no start takes it over. Once its owner has ended:"
         case RefusalReason.HELD:
             why = (
-                "it is held after a crash (on_lost=HOLD), because it is unknown how far it got."
-                f" If it may be run again: {commands.release()}"
+                "it is held after a crash (on_lost=HOLD), because it is unknown how far it got. If it may be run again:"
             )
+            command = commands.release()
         case _:
             why = f"its task would be refused: {reason}"
-    return Refuse(run=run, reason=reason, why=why)
+            command = None
+    return Refuse(run=run, reason=reason, why=why, command=command)
 
 
 def _active(run: RunRecord, now: datetime) -> str:

@@ -104,7 +104,9 @@ def command(
     if copies := zone_data(table.ticks.timezone):
         console.say(f"Time zone data: {copies[0]}.")
     if ticks:
-        console.print(ticks_table(ticks, zone=table.ticks.timezone, now=None if since else datetime.now(UTC)))
+        console.print(
+            ticks_table(ticks, zone=table.ticks.timezone, now=None if since else datetime.now(UTC), width=console.width)
+        )
     if not ticks:
         console.say("No further ticks." if since is None else f"No ticks from {start:%Y-%m-%d %H:%M:%S} UTC on.")
     elif len(ticks) < count:

@@ -47,7 +47,8 @@ def command(
         about, commands = look_up_row(ctx, ledger, job, period)
     name = f"{visible(job)} {visible(period)}"
     if isinstance(released, NotReleased):
-        return complain(f"{name} is not released: {_why_not(released, was, commands)}")
+        why, suggested = _why_not(released, was, commands)
+        return complain(f"{name} is not released: {why}", command=suggested)
     click.echo(f"Released {name}: attempt {released.attempt} of {visible(released.owner)} has ended.")
     if was and was.status is Status.RUNNING and force:
         click.echo("If its owner is still alive, it stops at its next heartbeat: within a quarter of its lease.")
@@ -64,14 +65,14 @@ def command(
     return 0
 
 
-def _why_not(reason: NotReleased, run: RunRecord | None, commands: Commands) -> str:
+def _why_not(reason: NotReleased, run: RunRecord | None, commands: Commands) -> tuple[str, str | None]:
+    """The reason in words, and what to type."""
     match reason:
         case NotReleased.NO_SUCH_RUN:
-            return "there is no such run."
+            return "there is no such run.", None
         case NotReleased.STILL_RUNNING:
             owner = f" ({visible(run.owner)})" if run else ""
-            take = visible(commands.release(force=True))
-            return f"its owner{owner} is alive. Stop the owner, or take the run from it: {take}"
+            return f"its owner{owner} is alive. Stop the owner, or take the run from it:", commands.release(force=True)
         case NotReleased.NOT_HELD:
             status = f" ({run.status})" if run else ""
-            return f"it is not held{status}. To see what you can do: {visible(commands.show())}"
+            return f"it is not held{status}. To see what you can do:", commands.show()

@@ -106,7 +106,7 @@ def command(
             check_is_due(definition.schedule, period, now=datetime.now(UTC))
         report = _Report(job, period, as_document=as_document)
         if isinstance(verdict, Refuse):
-            return report.not_started(verdict.reason, verdict.why, verdict.run)
+            return report.not_started(verdict.reason, verdict.why, verdict.run, command=verdict.command)
         started = starter.start(period, verdict)
         if isinstance(started, str):
             return report.not_started("NOT_LAUNCHED", started, verdict.run)
@@ -138,7 +138,7 @@ def _follow(started: StartedAttempt, report: _Report, commands: Commands) -> int
                 news(started)
                 time.sleep(PAUSE)
     except KeyboardInterrupt:
-        complain(f"no longer following; the task continues. To see the run: {commands.show()}")
+        complain("no longer following; the task continues. To see the run:", command=commands.show())
         raise
     return report.ended(started)
 
@@ -153,10 +153,10 @@ class _Report:
         self._document: dict[str, object] | None = {"job": job, "period": period} if as_document else None
         self._name = f"{visible(job)} {visible(period)}"
 
-    def not_started(self, reason: str, why: str, run: RunRecord | None) -> int:
+    def not_started(self, reason: str, why: str, run: RunRecord | None, *, command: str | None = None) -> int:
         """Report that nothing was started; the exit code."""
         self._print_document(started=False, attempt=None, task=None, reason=reason, run=run)
-        return complain(f"{self._name} is not started: {why}")
+        return complain(f"{self._name} is not started: {why}", command=command)
 
     def started(self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool) -> None:
         """Report that the task was started."""

@@ -109,10 +109,10 @@ def _check_before(ledger: Ledger, job: str, before: str) -> None:
 
 
 def _print_table(runs: Sequence[RunRecord], now: datetime) -> None:
-    from cronce.cli.output.tables import PlainConsole, is_wide, runs_table  # noqa: PLC0415  # rich
+    from cronce.cli.output.tables import PlainConsole, runs_table  # noqa: PLC0415  # rich
 
     console = PlainConsole()
-    console.print(runs_table(runs, now=now, wide=is_wide(console)))
+    console.print(runs_table(runs, now=now, width=console.width))
 
 
 def _print_hint(ctx: click.Context, ledger: Ledger, runs: Sequence[RunRecord], now: datetime) -> None:

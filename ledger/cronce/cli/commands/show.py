@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.app import complain, complain_if_unknown, json_option, ledger_option, look_up_row, opened
+from cronce.cli.app import commands_for, complain, complain_if_unknown, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import advise
-from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
@@ -47,8 +46,8 @@ def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url
         if run is None and complain_if_unknown(ctx, ledger, job):
             return exit_codes.PROBLEM
         if run is None:
-            hint = f"'cronce runs {visible(job)}' lists the runs of the job."
-            return complain(f"there is no run {visible(job)} {visible(period)} in {visible(ledger.where)}. {hint}")
+            missing = f"there is no run {job} {period} in {ledger.where}. To list the runs of the job:"
+            return complain(missing, command=commands_for(ctx, job, period).runs())
         if as_document:
             from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
@@ -61,7 +60,7 @@ def command(ctx: click.Context, *, job: str, period: str, as_document: bool, url
     now = datetime.now(UTC)
     advice = advise(run, now, commands, about)
     console = PlainConsole()
-    for part in (*run_page(run, advice, now=now, blocker=blocker), ""):
+    for part in (*run_page(run, advice, now=now, width=console.width, blocker=blocker), ""):
         console.print(part)
     console.print_advice(advice)
     return 0

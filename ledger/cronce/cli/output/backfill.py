@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cronce.cli.actions.fill import Backfill, Gap, Result
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import PeriodState
+from cronce.cli.actions.may_start import PeriodState, Refuse
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.tables import PlainConsole, gaps_table
 from cronce.cli.output.wording import short_owner, visible
@@ -45,7 +45,7 @@ class BackfillReport:
         say(f"{visible(job)}: {self._schedule.describe()}")
         say(f"{since:%Y-%m-%d %H:%M:%S %Z} to {until:%Y-%m-%d %H:%M:%S %Z}: {_counted(self._gaps)}")
         if self._gaps:
-            self._console.print(gaps_table(self._gaps, self._schedule.timezone))
+            self._console.print(gaps_table(self._gaps, self._schedule.timezone, self._console.width))
         if left_out:
             say("Ticks that are not due yet are left out.")
         if all(gap.is_done for gap in self._gaps):
@@ -63,9 +63,9 @@ class BackfillReport:
             self._show_counts()
             yield
 
-    def waiting(self, gap: Gap, why: str) -> None:
+    def waiting(self, gap: Gap, verdict: Refuse) -> None:
         """Report that the tick waits for another run."""
-        self._console.say(f"{gap.period}  waits: {visible(why)}")
+        self._console.say_with_command(f"{gap.period}  waits: {visible(verdict.why)}", verdict.command)
 
     def started(self, gap: Gap, attempt: StartedAttempt) -> None:
         """Report that its task was started, or that its run was found active."""
@@ -74,7 +74,7 @@ class BackfillReport:
         self._console.say(f"{gap.period}  {what}: attempt {attempt.attempt}, {short_owner(owner)}")
         self._show_counts()
 
-    def settled(self, gap: Gap, result: Result, text: str) -> None:
+    def settled(self, gap: Gap, result: Result, text: str, command: str | None) -> None:
         """Report its outcome."""
         match result:
             case Result.NOT_LAUNCHED | Result.REFUSED:
@@ -83,7 +83,7 @@ class BackfillReport:
                 text = "succeeded meanwhile, by another start"
             case _:
                 pass
-        self._console.say(f"{gap.period}  {visible(text)}")
+        self._console.say_with_command(f"{gap.period}  {visible(text)}", command)
         self._show_counts()
 
     def interrupted(self, filling: Backfill, again: str, *, by_person: bool) -> None:

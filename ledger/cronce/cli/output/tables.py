@@ -7,13 +7,15 @@ nor rich's markup in a name or an error take effect.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +31,7 @@ from cronce.schedule import Preview, ScheduleInvalidError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.values import value_class
 
 STATUS_STYLES = {
     Status.RUNNING: "cyan",
@@ -58,6 +61,9 @@ _THEN = {
 _WIDE = 110
 """The width from which tables have owners and full times."""
 
+_NARROW = 76
+"""Below this width a table becomes text: a column would be too narrow to read."""
+
 _PIPED_WIDTH = 200
 _MOST_SHOWN_BYTES = 2000
 _LABEL_WIDTH = 12
@@ -86,12 +92,23 @@ class PlainConsole(Console):
         )
 
     def say(self, text: str) -> None:
-        """Print a line unchanged, above a progress bar if there is one."""
-        self.print(Text(text), soft_wrap=True)
+        """Print a line, above a progress bar if there is one; a terminal gets it wrapped between words."""
+        self.print(Text(text), soft_wrap=not self.is_terminal)
 
     def print_command(self, command: str) -> None:
-        """Print a command to copy, never broken into several lines."""
-        self.print(Text("  " + visible(command), style="bold"), soft_wrap=True)
+        """Print a command to copy: on one line, or on a terminal where it is too long, continued after backslashes."""
+        lines = ["  " + visible(command)]
+        if self.is_terminal and len(lines[0]) > self.width:
+            lines = list(_continued(command, self.width))
+        self.print(Text("\n".join(lines), style="bold"), soft_wrap=True)
+
+    def say_with_command(self, text: str, command: str | None) -> None:
+        """Print a line with the command in it, or on a terminal below it."""
+        if command is None or not self.is_terminal:
+            self.say(text if command is None else f"{text} {visible(command)}")
+        else:
+            self.say(text)
+            self.print_command(command)
 
     def print_advice(self, advice: Advice) -> None:
         """Print the next steps, each with its command below it."""
@@ -105,35 +122,50 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def runs_table(runs: Iterable[RunRecord], *, now: datetime, wide: bool = False) -> Table:
-    """A table with one line per run."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("PERIOD", overflow="fold", min_width=10, max_width=40)
-    table.add_column("STATUS", no_wrap=True)
-    table.add_column("TRY", justify="right", no_wrap=True)
-    table.add_column("STARTED", no_wrap=True)
-    table.add_column("TOOK", justify="right", no_wrap=True)
-    if wide:
-        table.add_column("OWNER", overflow="fold", max_width=30)
-    table.add_column("NOTE", overflow="fold")
+def _continued(command: str, width: int) -> Iterator[str]:
+    """The command on several lines, broken between words; a word that is too long stays whole."""
+    line, room = " ", width - len(" \\")
+    for word in (visible(shlex.quote(word)) for word in shlex.split(command)):
+        if len(line) + 1 + len(word) > room and line.strip():
+            yield f"{line} \\"
+            line = "     "
+        line += f" {word}"
+    yield line
+
+
+def runs_table(runs: Iterable[RunRecord], *, now: datetime, width: int) -> RenderableType:
+    """One line per run, or on a narrow terminal a few."""
+    wide = width >= _WIDE
+    columns = [
+        _Column("PERIOD", fold=True, min_width=10, max_width=40),
+        _Column("STATUS"),
+        _Column("TRY", label="try", right=True),
+        _Column("STARTED", label="started"),
+        _Column("TOOK", label="took", right=True),
+        *([_Column("OWNER", label="by", fold=True, max_width=30)] if wide else []),
+        _Column("NOTE", fold=True),
+    ]
+    rows = []
     for run in runs:
         started = "-"
         if _did_start(run) and run.claimed_at:
             started = moment(run.claimed_at, now=now) if wide else age(run.claimed_at, now=now)
-        table.add_row(
-            Text(visible(run.period)),
-            _status(run, now),
-            Text(str(run.attempt) if run.attempt else "-"),
-            Text(started),
-            Text(_took(run, now)),
-            *([Text(short_owner(run.owner) if run.attempt else "-")] if wide else []),
-            Text(_note(run, now, with_owner=not wide)),
+        rows.append(
+            (
+                Text(visible(run.period)),
+                _status(run, now),
+                Text(str(run.attempt) if run.attempt else "-"),
+                Text(started),
+                Text(_took(run, now)),
+                *([Text(short_owner(run.owner) if run.attempt else "-")] if wide else []),
+                Text(_note(run, now, with_owner=not wide)),
+            )
         )
-    return table
+    return _table(columns, rows, width)
 
 
 def run_page(
-    run: RunRecord, advice: Advice, *, now: datetime, blocker: RunRecord | None = None
+    run: RunRecord, advice: Advice, *, now: datetime, width: int, blocker: RunRecord | None = None
 ) -> Sequence[RenderableType]:
     """Everything about one run, as parts to print one after the other.
 
@@ -141,13 +173,18 @@ def run_page(
         run: The run.
         advice: What its state means.
         now: Aware.
+        width: Columns of the terminal.
         blocker: The run named in `blocked_by`, as it is now.
     """
     title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run, now))
     parts: list[RenderableType] = [title, Text(visible(advice.meaning)), Text(), _facts(run, now, blocker)]
     if run.attempts:
         heading = "Earlier attempts" if _is_run(run) else "Earlier terms"
-        parts += [Text(), Text(heading, style="bold"), _past_attempts(run.attempts, now, with_status=_is_run(run))]
+        parts += [
+            Text(),
+            Text(heading, style="bold"),
+            _past_attempts(run.attempts, now, with_status=_is_run(run), width=width),
+        ]
     return parts
 
 
@@ -217,67 +254,79 @@ def _payload(text: str | None) -> str | None:
     return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json shows all)")
 
 
-def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_status: bool) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("TRY", justify="right", no_wrap=True)
-    if with_status:
-        table.add_column("ENDED AS", no_wrap=True)
-    table.add_column("STARTED", no_wrap=True)
-    table.add_column("TOOK", justify="right", no_wrap=True)
-    table.add_column("OWNER", overflow="fold")
-    table.add_column("WHY", overflow="fold")
+def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_status: bool, width: int) -> RenderableType:
+    columns = [
+        _Column("TRY", right=True),
+        *([_Column("ENDED AS")] if with_status else []),
+        _Column("STARTED", label="started"),
+        _Column("TOOK", label="took", right=True),
+        _Column("OWNER", label="by", fold=True),
+        _Column("WHY", fold=True),
+    ]
+    rows = []
     for past in attempts:
         took = length(past.finished_at - past.claimed_at) if past.finished_at and past.claimed_at else "-"
         why = why_ended(past.reason, past.exit_code, past.error)
-        table.add_row(
-            str(past.attempt),
-            *([Text(past.status, style=STATUS_STYLES[past.status])] if with_status else []),
-            Text(age(past.claimed_at, now=now) if past.claimed_at else "-"),
-            Text(took),
-            Text(short_owner(past.owner)),
-            Text(why or (visible(past.note) if past.note else "")),
+        rows.append(
+            (
+                Text(str(past.attempt)),
+                *([Text(past.status, style=STATUS_STYLES[past.status])] if with_status else []),
+                Text(age(past.claimed_at, now=now) if past.claimed_at else "-"),
+                Text(took),
+                Text(short_owner(past.owner)),
+                Text(why or (visible(past.note) if past.note else "")),
+            )
         )
-    return table
+    return _table(columns, rows, width)
 
 
-def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None) -> Table:
-    """A table with one line per tick: in UTC, as the period of its run, and in local time.
+def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None, width: int) -> RenderableType:
+    """One line per tick: in UTC, as the period of its run, and in local time.
 
     Args:
         ticks: The ticks.
         zone: IANA name of the schedule's zone.
         now: Aware; None for a table without the time until each tick.
+        width: Columns of the terminal.
     """
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("UTC (PERIOD)", no_wrap=True)
-    if zone != "UTC":
-        table.add_column(zone.upper(), no_wrap=True)
-    if now is not None:
-        table.add_column("DUE", no_wrap=True)
-    has_notes = any(tick.note for tick in ticks)
-    if has_notes:
-        table.add_column("NOTE", overflow="fold")
-    for tick in ticks:
-        local = [] if zone == "UTC" else [Text(f"{tick.local:%a %Y-%m-%d %H:%M:%S %Z}")]
-        note = [Text(tick.note, style="yellow")] if has_notes else []
-        due = [Text(age(tick.utc, now=now))] if now is not None else []
-        table.add_row(Text(period_of(tick.utc)), *local, *due, *note)
-    return table
+    is_local, has_notes = zone != "UTC", any(tick.note for tick in ticks)
+    columns = [
+        _Column("UTC (PERIOD)"),
+        *([_Column(zone.upper())] if is_local else []),
+        *([_Column("DUE")] if now is not None else []),
+        *([_Column("NOTE", fold=True)] if has_notes else []),
+    ]
+    rows = [
+        (
+            Text(period_of(tick.utc)),
+            *([Text(f"{tick.local:%a %Y-%m-%d %H:%M:%S %Z}")] if is_local else []),
+            *([Text(age(tick.utc, now=now))] if now is not None else []),
+            *([Text(tick.note, style="yellow")] if has_notes else []),
+        )
+        for tick in ticks
+    ]
+    return _table(columns, rows, width)
 
 
-def gaps_table(gaps: Iterable[Gap], zone: str) -> Table:
-    """A table with one line per tick: the state of its run, and what the backfill does."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("PERIOD", no_wrap=True)
-    if zone != "UTC":
-        table.add_column(zone.upper(), no_wrap=True)
-    table.add_column("LEDGER", no_wrap=True)
-    table.add_column("THEN", overflow="fold")
-    for gap in gaps:
-        local = [f"{local_of(gap.tick, zone):%a %Y-%m-%d %H:%M:%S %Z}"] if zone != "UTC" else []
-        state = Text(gap.state, style=_STATE_STYLES[gap.state])
-        table.add_row(gap.period, *local, state, _THEN.get(gap.state, "start it"))
-    return table
+def gaps_table(gaps: Iterable[Gap], zone: str, width: int) -> RenderableType:
+    """One line per tick: the state of its run, and what the backfill does."""
+    is_local = zone != "UTC"
+    columns = [
+        _Column("PERIOD"),
+        *([_Column(zone.upper())] if is_local else []),
+        _Column("LEDGER"),
+        _Column("THEN", label="then", fold=True),
+    ]
+    rows = [
+        (
+            Text(gap.period),
+            *([Text(f"{local_of(gap.tick, zone):%a %Y-%m-%d %H:%M:%S %Z}")] if is_local else []),
+            Text(gap.state, style=_STATE_STYLES[gap.state]),
+            Text(_THEN.get(gap.state, "start it")),
+        )
+        for gap in gaps
+    ]
+    return _table(columns, rows, width)
 
 
 def jobs_table(jobs: Iterable[KnownJob]) -> Table:
@@ -301,9 +350,54 @@ def _schedule_of(job: KnownJob) -> str:
         return visible(job.definition.expression)
 
 
-def is_wide(console: Console) -> bool:
-    """Whether the console has room for owners and full times."""
-    return console.width >= _WIDE
+@value_class
+class _Column:
+    """A column of a table.
+
+    Attributes:
+        label: What stands before the value where the table does not fit and is printed as text.
+        fold: True if long values continue on the next line.
+    """
+
+    header: str
+    label: str = ""
+    right: bool = False
+    fold: bool = False
+    min_width: int | None = None
+    max_width: int | None = None
+
+
+def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: int) -> RenderableType:
+    if width < _NARROW:
+        return Group(*(line for row in rows for line in _as_text(columns, row, width)))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        table.add_column(
+            column.header,
+            justify="right" if column.right else "left",
+            no_wrap=not column.fold,
+            overflow="fold" if column.fold else "ellipsis",
+            min_width=column.min_width,
+            max_width=column.max_width,
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _as_text(columns: Sequence[_Column], row: Sequence[Text], width: int) -> Iterator[RenderableType]:
+    """A row as a line with its first two values, and the others below it."""
+    first, second = row[0], row[1]
+    in_one_line = len(first) + 2 + len(second) <= width
+    yield Text.assemble(first, "  ", second) if in_one_line else first
+    others = [
+        Text.assemble(column.label, " ", value) if column.label else value
+        for column, value in zip(columns, row, strict=True)
+        if value.plain not in ("", "-")
+    ]
+    below = others[2:] if in_one_line else others[1:]
+    if below:
+        yield Padding(Text(", ").join(below), (0, 0, 0, 2))
 
 
 def _status(run: RunRecord, now: datetime) -> Text:
