@@ -60,9 +60,13 @@ coverage: export ARGS += --cov
 coverage: test ## Run the tests and check the coverage thresholds (8 minutes)
 	coverage report --include='$(CORE)' --fail-under=100
 
-constraints: .cache/uv/bin/uv ## Pin every package that requirements.txt needs, with its hashes, in constraints.txt
-	$< pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--no-strip-extras --no-emit-package cronce --upgrade --output-file constraints.txt requirements.txt
+UV = .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-strip-extras --upgrade
+constraints: .cache/uv/bin/uv ## Pin every package that the requirements need, with its hashes
+	$(UV) --no-emit-package cronce -o constraints.txt requirements.txt
+	$(UV) -o tests/e2e/locks/emulator.txt tests/e2e/requirements.txt
+	$(UV) -o tests/e2e/locks/digest.txt examples/digest/requirements.txt tests/e2e/digest-requirements.txt
+	$(UV) -o tests/e2e/locks/beats.txt tests/e2e/beats/requirements.txt
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build cdk.out dist

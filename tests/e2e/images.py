@@ -58,13 +58,14 @@ def build_base(engine: Engine) -> None:
 def build_emulator(engine: Engine) -> None:
     """The engine has the image of the emulated AWS."""
     with step("build the emulator's image"):
-        _build_python(engine, EMULATOR, _HERE / "requirements.txt")
+        _build_python(engine, EMULATOR, "emulator", _HERE / "requirements.txt")
 
 
 def build_digest(engine: Engine) -> None:
     """The engine has the digest's image, with cronce as it is in the working tree."""
     with step("build the image of what the digest needs"):
-        _build_python(engine, _DIGEST_BASE, _EXAMPLE / "requirements.txt", _HERE / "digest-requirements.txt")
+        wanted = (_EXAMPLE / "requirements.txt", _HERE / "digest-requirements.txt")
+        _build_python(engine, _DIGEST_BASE, "digest", *wanted)
     with step("build the digest's image"):
         # From the project's root, as `app.py` does it.
         _build(engine, DIGEST, ROOT, _EXAMPLE / "Dockerfile", base=_DIGEST_BASE)
@@ -75,15 +76,14 @@ def build_beats(engine: Engine) -> None:
     with step("build Celery's image"), tempfile.TemporaryDirectory() as scratch:
         context = Path(scratch, "beats")
         shutil.copytree(_BEATS, context, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(_wheels((_BEATS / "requirements.txt").read_text()), context / "wheels")
+        shutil.copytree(_wheels("beats"), context / "wheels")
         _build(engine, BEATS, context, context / "Dockerfile", base=DIGEST)
 
 
-def _build_python(engine: Engine, image: str, *requirements: Path) -> None:
-    wanted = "".join(file.read_text() for file in requirements)
+def _build_python(engine: Engine, image: str, lock: str, *requirements: Path) -> None:
     with tempfile.TemporaryDirectory() as context:
-        Path(context, "requirements.txt").write_text(wanted)
-        shutil.copytree(_wheels(wanted), Path(context, "wheels"))
+        Path(context, "requirements.txt").write_text("".join(file.read_text() for file in requirements))
+        shutil.copytree(_wheels(lock), Path(context, "wheels"))
         _build(engine, image, Path(context), _HERE / "python.Dockerfile", base=BASE)
 
 
@@ -93,17 +93,18 @@ def _build(engine: Engine, image: str, context: Path, dockerfile: Path, *, base:
     engine.docker("build", *arguments, context, log="build", timeout=900)
 
 
-def _wheels(requirements: str) -> Path:
-    """A folder with wheels for the image's Python, fetched once for each text of a requirements file."""
-    folder = _made(CACHE / "wheels") / hashlib.sha256(requirements.encode()).hexdigest()[:16]
+def _wheels(lock: str) -> Path:
+    """A folder with wheels for the image's Python, fetched once for each text of a file in `locks/`."""
+    file = _HERE / "locks" / f"{lock}.txt"
+    folder = _made(CACHE / "wheels") / hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     if not folder.exists():
         machine = platform.machine()
         target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={_SUITE_PYTHON}"]
         target += [f"--platform=manylinux{libc}_{machine}" for libc in ("2014", "_2_28")]
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            fetched, wanted = Path(scratch, "wheels"), Path(scratch, "requirements.txt")
-            wanted.write_text(requirements)
-            run(sys.executable, "-m", "pip", "download", *target, f"--dest={fetched}", "-r", wanted, log="wheel")
+            fetched = Path(scratch, "wheels")
+            pinned = ("--require-hashes", "--no-deps", f"--dest={fetched}", "-r", file)
+            run(sys.executable, "-m", "pip", "download", *target, *pinned, log="wheel")
             fetched.rename(folder)
     return folder
 
