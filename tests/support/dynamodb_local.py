@@ -6,6 +6,7 @@ The jar comes from the npm package `amplify-dynamodb-simulator`; Java is the mac
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import http
 import http.client
 import json
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NPM_PACKAGE = "amplify-dynamodb-simulator@2.9.30"
+SHA256 = "3503ffac19f183407909fecdacf4db51ab1fdad1da7b2f177016670b2d80e4b9"
+"""Of that package's archive. Whoever changes the version looks at what is in it, and records the new one."""
 CACHE = Path(__file__).parents[2] / ".cache" / "dynamodb-local"
 OLDEST_JAVA = 17
 
@@ -170,13 +173,15 @@ def _version(java: str) -> int:
 
 
 def _fetched() -> Path:
-    home = CACHE / NPM_PACKAGE
+    home = CACHE / f"{NPM_PACKAGE}-{SHA256[:12]}"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
             with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-                _unpack(_packed(Path(scratch)), Path(scratch) / "emulator")
+                archive = _packed(Path(scratch))
+                _check(archive)
+                _unpack(archive, Path(scratch) / "emulator")
                 (Path(scratch) / "emulator").rename(home)  # complete or not there
     return home
 
@@ -193,6 +198,13 @@ def _packed(folder: Path) -> Path:
         message = f"`npm pack {NPM_PACKAGE}` failed: {error}"
         raise LaneUnavailableError(message) from error
     return next(folder.glob("*.tgz"))
+
+
+def _check(archive: Path) -> None:
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != SHA256:
+        message = f"the archive of {NPM_PACKAGE} has the SHA-256 {found} instead of {SHA256}; it is not used"
+        raise RuntimeError(message)
 
 
 def _unpack(archive: Path, target: Path) -> None:

@@ -28,7 +28,7 @@ from cronce.protocol.observing import (
 from cronce.protocol.operations import get_run
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.protocol.requests import ClaimRequest, Refused
-from cronce.stores.store import Bound, JobLister, Page, Store
+from cronce.stores.store import Bound, Inspectable, JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import (
@@ -416,6 +416,16 @@ class Ledger:
     def create(self) -> bool:
         """Make the table or file ready; True if it was made, False if it stood already."""
         return self._driver().insist(self._store.create, _patience(_LONGEST_PATIENCE))
+
+    def differences(self) -> tuple[str, ...]:
+        """How the table differs from one that `create` makes, one sentence each; empty if it does not.
+
+        Raises:
+            LedgerUnavailableError: The store did not answer, or may not be asked.
+        """
+        if not isinstance(self._store, Inspectable):
+            return ()
+        return self._driver().insist(self._store.differences, _patience(_LONGEST_PATIENCE))
 
     def close(self) -> None:
         """Close connections; the ledger is not usable afterwards."""

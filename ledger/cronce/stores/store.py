@@ -71,6 +71,14 @@ class JobLister(Protocol):
         """The jobs with rows, in the order of their names."""
 
 
+@runtime_checkable
+class Inspectable(Protocol):
+    """A store whose table may have been made by somebody else."""
+
+    def differences(self) -> tuple[str, ...]:
+        """How the table differs from one that `create` makes, one sentence each; empty if it does not."""
+
+
 class Store(Protocol):
     """Keeps records and swaps them one at a time, atomically.
 

@@ -24,4 +24,6 @@ def command(*, url: str | None) -> None:
     """Create the ledger's table or file, unless it exists."""
     with opened(url) as ledger:
         created = ledger.create()
-    click.echo(f"{'Created' if created else 'Already exists'}: {visible(ledger.where)}")
+        click.echo(f"{'Created' if created else 'Already exists'}: {visible(ledger.where)}")
+        for difference in () if created else ledger.differences():
+            click.echo(f"Note: {visible(difference)}.")

@@ -135,9 +135,29 @@ class DynamoStore:
         if (key := _key_of(table)) != (wanted := "'job' (S) as partition key and 'key' (S) as sort key"):
             raise InputInvalidError(f"key of table {self._table}", key, wanted)
         if created:
-            time_to_live = {"Enabled": True, "AttributeName": "expires_at"}
+            time_to_live = {"Enabled": True, "AttributeName": _EXPIRY}
             self._call("UpdateTimeToLive", {"TimeToLiveSpecification": time_to_live})
         return created
+
+    def differences(self) -> tuple[str, ...]:
+        """See `Inspectable.differences`."""
+        table = self._await_table()
+        found = []
+        billing = _dict(table.get("BillingModeSummary")).get("BillingMode", "PROVISIONED")
+        if billing != "PAY_PER_REQUEST":
+            found.append(f"its billing mode is {billing}: claims fail if the capacity is too small")
+        try:
+            described = _dict(self._call("DescribeTimeToLive", {}).get("TimeToLiveDescription"))
+        except LedgerUnavailableError as error:
+            if error.transient:
+                raise
+            return (*found, f"its time to live is not known: {error.cause}")
+        status, attribute = described.get("TimeToLiveStatus"), described.get("AttributeName")
+        if status not in ("ENABLED", "ENABLING"):
+            found.append(f"its time to live is {status}: rows are never deleted; enable it on {_EXPIRY!r}")
+        elif attribute != _EXPIRY:
+            found.append(f"its time to live is on {attribute!r} instead of {_EXPIRY!r}")
+        return tuple(found)
 
     def close(self) -> None:
         """See `Store.close`."""
@@ -167,11 +187,20 @@ class DynamoStore:
             raise RecordUnreadableError(job, key or str(found[1]["S"]), str(error)) from None  # type: ignore[index]
         return decode(item)
 
-    def _await_table(self) -> Any:
+    def _await_table(self) -> dict[str, Any]:
+        """The table's description once it can be used.
+
+        Raises:
+            LedgerUnavailableError: It cannot be used, or takes too long to become usable.
+        """
+        by = time.monotonic() + _LONGEST_CREATION
         while True:
-            table = self._call("DescribeTable", {})["Table"]
-            if table["TableStatus"] == "ACTIVE":
+            table: dict[str, Any] = self._call("DescribeTable", {})["Table"]
+            status = table.get("TableStatus")
+            if status in ("ACTIVE", "UPDATING"):
                 return table
+            if status != "CREATING" or time.monotonic() > by:
+                raise self._unavailable("TableNotReady", f"the table's status is {status}", transient=False)
             time.sleep(0.5)
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,18 +235,25 @@ class DynamoStore:
 
 
 _KEY = ("job", "key")
+_EXPIRY = "expires_at"
+_LONGEST_CREATION = 120.0
 _KEY_SCHEMA = [{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}]
 
 
 def _key_of(table: Mapping[str, Any]) -> str:
     """The table's key in words."""
-    types = {each.get("AttributeName"): each.get("AttributeType") for each in table.get("AttributeDefinitions") or ()}
+    definitions = [_dict(each) for each in table.get("AttributeDefinitions") or ()]
+    types = {each.get("AttributeName"): each.get("AttributeType") for each in definitions}
     roles = {"HASH": "partition key", "RANGE": "sort key"}
     parts = [
-        f"{each.get('AttributeName')!r} ({types.get(each.get('AttributeName'))}) as {roles.get(each.get('KeyType'))}"
-        for each in table.get("KeySchema") or ()
+        f"{each.get('AttributeName')!r} ({types.get(each.get('AttributeName'))}) as {roles.get(each.get('KeyType', ''))}"
+        for each in map(_dict, table.get("KeySchema") or ())
     ]
     return " and ".join(parts)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _is_run(key: object) -> bool:
