@@ -30,7 +30,7 @@ def genuine(body: object = None, *, status: int = 200, **changes: str | None) ->
         changes: Headers to replace, `-` written as `_`; None leaves one out.
     """
     data = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
-    headers = {
+    headers: dict[str, str | None] = {
         "Server": "Server",
         "Date": "Sun, 29 Nov 2026 06:00:00 GMT",
         "Content-Type": "application/x-amz-json-1.0",
@@ -40,7 +40,7 @@ def genuine(body: object = None, *, status: int = 200, **changes: str | None) ->
         "x-amz-crc32": str(crc32(data)),
     }
     for name, value in changes.items():
-        headers[name.replace("_", "-")] = value  # type: ignore[assignment]  # None is left out below
+        headers[name.replace("_", "-")] = value
     lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'Other'}"]
     lines += [f"{name}: {value}" for name, value in headers.items() if value is not None]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + data

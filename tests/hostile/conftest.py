@@ -15,10 +15,11 @@ from cronce.stores.dynamo.signed_http import SignedHttp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from cronce.stores.dynamo.transport import Transport
 
-    Way = Callable[..., "contextmanager[DynamoStore]"]
+    Way = Callable[..., AbstractContextManager[DynamoStore]]
 
 REGION = "eu-west-1"
 
@@ -35,7 +36,7 @@ def sdk(endpoint: str, call_timeout: timedelta) -> Transport:
 
 
 @pytest.fixture(params=[lean, sdk], ids=["lean", "botocore"])
-def way(request: pytest.FixtureRequest) -> Callable[..., object]:
+def way(request: pytest.FixtureRequest) -> Way:
     """Opens a store at an endpoint, one way or the other."""
 
     @contextmanager

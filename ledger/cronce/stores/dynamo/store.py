@@ -245,11 +245,9 @@ def _key_of(table: Mapping[str, Any]) -> str:
     definitions = [_dict(each) for each in table.get("AttributeDefinitions") or ()]
     types = {each.get("AttributeName"): each.get("AttributeType") for each in definitions}
     roles = {"HASH": "partition key", "RANGE": "sort key"}
-    parts = [
-        f"{each.get('AttributeName')!r} ({types.get(each.get('AttributeName'))}) as {roles.get(each.get('KeyType', ''))}"
-        for each in map(_dict, table.get("KeySchema") or ())
-    ]
-    return " and ".join(parts)
+    elements = [_dict(each) for each in table.get("KeySchema") or ()]
+    parts = [(each.get("AttributeName"), roles.get(each.get("KeyType", ""))) for each in elements]
+    return " and ".join(f"{name!r} ({types.get(name)}) as {role}" for name, role in parts)
 
 
 def _dict(value: object) -> dict[str, Any]:
