@@ -109,7 +109,7 @@ def test_an_unknown_job_has_an_empty_document_and_exit_code_1(
     ledger_file.put(run())
     said = cronce("runs", "nope", "--json")
     assert said.code == 1
-    assert json.loads(said.out) == {"job": "nope", "runs": [], "before": None}
+    assert json.loads(said.out) == {"job": "nope", "runs": [], "unreadable": [], "before": None}
     assert "there is no job nope" in said.err
 
 

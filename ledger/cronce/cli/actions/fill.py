@@ -10,7 +10,7 @@ from typing import Protocol
 
 from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import PeriodState, Refuse, Start, period_state
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import OnLost
@@ -39,7 +39,9 @@ class Gap:
         return self.state is PeriodState.DONE
 
 
-def plan(ticks: Iterable[datetime], runs: Mapping[str, RunRecord], on_lost: OnLost, now: datetime) -> list[Gap]:
+def plan(
+    ticks: Iterable[datetime], runs: Mapping[str, RunRecord | UnreadableRow], on_lost: OnLost, now: datetime
+) -> list[Gap]:
     """Each tick with the state of its run."""
     return [Gap(tick=tick, state=period_state(runs.get(period_of(tick)), on_lost, now)) for tick in ticks]
 

@@ -10,7 +10,7 @@ from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import age, length, short_owner
 from cronce.protocol.claiming import decide
 from cronce.protocol.observing import LOST_REASONS
-from cronce.protocol.records import Liveness, RunRecord
+from cronce.protocol.records import Liveness, RunRecord, UnreadableRow
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
 from cronce.protocol.slot import Course, course_beside
 from cronce.vocabulary.names import RunName
@@ -33,13 +33,17 @@ class PeriodState(StrEnum):
     """It must be released by a person first."""
     SKIPPED = "skipped"
     MISSED = "missed"
+    UNREADABLE = "unreadable"
+    """Its row cannot be read by this version."""
 
 
-def period_state(run: RunRecord | None, on_lost: OnLost, now: datetime) -> PeriodState:
+def period_state(run: RunRecord | UnreadableRow | None, on_lost: OnLost, now: datetime) -> PeriodState:
     """The state of the period at `now`; `run` is None if no row exists."""
     lost = PeriodState.HELD if on_lost is OnLost.HOLD else PeriodState.LOST
     if run is None:
         return PeriodState.MISSING
+    if isinstance(run, UnreadableRow):
+        return PeriodState.UNREADABLE
     match run.status:
         case Status.SUCCEEDED:
             return PeriodState.DONE

@@ -10,8 +10,9 @@ from cronce.cli.actions.may_start import Refuse, Start, person_may_start
 from cronce.cli.output.advice import Commands
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.environment import ACTOR, FORCE, NOTE
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
 from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Trigger
@@ -64,11 +65,15 @@ class Starter:
     def may_start(self, period: str) -> Start | Refuse:
         """Whether the task of that run would get its claim now."""
         job, policy = self.definition.job, self.definition.policy
-        run = self.ledger.run(job, period)
         free = policy.concurrency_policy is ConcurrencyPolicy.ALLOW
+        try:
+            run = self.ledger.run(job, period)
+            holder = None if free else self.ledger.holder(job)
+        except RecordUnreadableError as error:
+            return Refuse(run=None, reason=RefusalReason.HELD, why=str(error))
         return person_may_start(
             run,
-            None if free else self.ledger.holder(job),
+            holder,
             policy=policy,
             scheduled_at=_scheduled_at(run, period),
             force=self._force,

@@ -27,7 +27,7 @@ from cronce.cli.app import (
 )
 from cronce.cli.output.documents import as_json, backfill_document
 from cronce.client.ledger import Ledger
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.schedule import Schedule
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import CronceError, InputInvalidError
@@ -228,13 +228,13 @@ def _has_coming(schedule: Schedule, now: datetime, until: datetime) -> bool:
     return coming is not None and coming <= until
 
 
-def _existing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord]:
+def _existing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord | UnreadableRow]:
     """The existing runs of the span by period, read page by page, newest first."""
-    runs: dict[str, RunRecord] = {}
+    runs: dict[str, RunRecord | UnreadableRow] = {}
     before: str | None = period_of(ticks[-1] + timedelta(seconds=1)) if ticks else None
     while before is not None:
         page = ledger.page(job, limit=_MOST_A_PAGE, before=before)
-        runs |= {run.period: run for run in page.runs}
+        runs |= {row.period: row for row in page.rows}
         before = page.before if page.before and page.before > period_of(ticks[0]) else None
     return runs
 

@@ -14,7 +14,7 @@ from cronce.cli.app import complain_if_unknown, json_option, ledger_option, look
 from cronce.cli.output.advice import deserves_a_look, may_be_run_again
 from cronce.cli.output.wording import visible
 from cronce.client.ledger import Ledger
-from cronce.protocol.records import RunRecord
+from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.states import Status
@@ -36,8 +36,9 @@ Examples:
   cronce runs daily-digest --status FAILED --status MISSED
   cronce runs daily-digest --json | jq -r '.runs[] | .period + " " + .status'
 
-The JSON document is {"job", "runs", "before"}: the runs, newest first, with
-every attribute of their rows, and the value of --before for the next page
+The JSON document is {"job", "runs", "unreadable", "before"}: the runs, newest
+first, with every attribute of their rows; the {"period", "problem"} of rows
+that this version cannot read; and the value of --before for the next page
 (null on the last one).
 
 \b
@@ -74,13 +75,21 @@ def command(
     with opened(url) as ledger:
         if before is not None:
             _check_before(ledger, job, before)
-        found, following = _find(ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status))
-        is_empty = not found and not ((statuses or before) and ledger.page(job, limit=1).runs)
+        found, unreadable, following = _find(
+            ledger, job, limit=limit, before=before, statuses=statuses or tuple(Status)
+        )
+        is_empty = not found and not ((statuses or before) and ledger.page(job, limit=1).rows)
         is_unknown = is_empty and complain_if_unknown(ctx, ledger, job)
         if as_document:
             from cronce.cli.output.documents import as_json, run_document  # noqa: PLC0415
 
-            click.echo(as_json({"job": job, "runs": [run_document(run) for run in found], "before": following}))
+            document = {
+                "job": job,
+                "runs": [run_document(row) for row in found if isinstance(row, RunRecord)],
+                "unreadable": [{"period": row.period, "problem": row.problem} for row in unreadable],
+                "before": following,
+            }
+            click.echo(as_json(document))
         elif found:
             _print_table(found, now)
         elif not is_unknown:
@@ -89,10 +98,13 @@ def command(
             about, _ = look_up_row(ctx, ledger, job, "")
             state = "" if about.enabled else " Its schedule is disabled."
             click.echo(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.{state}")
+        if statuses and unreadable and not as_document:
+            rows = f"{len(unreadable)} row{'s' if len(unreadable) > 1 else ''} cannot be read"
+            click.echo(f"{rows}: {', '.join(visible(row.period) for row in unreadable)}")
         if following is not None and not as_document:
             click.echo(f"For earlier runs: --before {shlex.quote(visible(following))}")
         if found and not as_document:
-            _print_hint(ctx, ledger, found, now)
+            _print_hint(ctx, ledger, [row for row in found if isinstance(row, RunRecord)], now)
     return exit_codes.PROBLEM if is_unknown else 0
 
 
@@ -108,7 +120,7 @@ def _check_before(ledger: Ledger, job: str, before: str) -> None:
         raise InputInvalidError("--before", before, f"a period such as {period}, or its beginning such as {period[:7]}")
 
 
-def _print_table(runs: Sequence[RunRecord], now: datetime) -> None:
+def _print_table(runs: Sequence[RunRecord | UnreadableRow], now: datetime) -> None:
     from cronce.cli.output.tables import PlainConsole, runs_table  # noqa: PLC0415  # rich
 
     console = PlainConsole()
@@ -136,19 +148,25 @@ def _print_hint(ctx: click.Context, ledger: Ledger, runs: Sequence[RunRecord], n
 
 def _find(
     ledger: Ledger, job: str, *, limit: int, before: str | None, statuses: tuple[str, ...]
-) -> tuple[list[RunRecord], str | None]:
-    """The first runs with one of the statuses, and the period before which to continue."""
-    found: list[RunRecord] = []
+) -> tuple[list[RunRecord | UnreadableRow], list[UnreadableRow], str | None]:
+    """The first rows with one of the statuses, the unreadable ones, and the period before which to continue.
+
+    The first list has the unreadable rows too if every status is wanted.
+    """
+    found: list[RunRecord | UnreadableRow] = []
+    unreadable: list[UnreadableRow] = []
     read = 0
     every = len(statuses) == len(Status)
     while True:
         page = ledger.page(job, limit=limit if every else _MOST_A_PAGE, before=before)
-        for run in page.runs:
-            if run.status in statuses:
-                found.append(run)
+        for row in page.rows:
+            if isinstance(row, UnreadableRow):
+                unreadable.append(row)
+            if every or (isinstance(row, RunRecord) and row.status in statuses):
+                found.append(row)
                 if len(found) == limit:
-                    return found, run.period if page.before or run is not page.runs[-1] else None
-        read += len(page.runs)
+                    return found, unreadable, row.period if page.before or row is not page.rows[-1] else None
+        read += len(page.rows)
         before = page.before
         if before is None or read >= _MOST_READ:
-            return found, before
+            return found, unreadable, before

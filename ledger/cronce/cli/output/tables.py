@@ -25,8 +25,8 @@ from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.advice import Advice
-from cronce.cli.output.wording import age, length, moment, short_owner, visible, visible_lines, why_ended
-from cronce.protocol.records import Liveness, PastAttempt, RunRecord
+from cronce.cli.output.wording import age, length, moment, one_line, short_owner, visible, visible_lines, why_ended
+from cronce.protocol.records import Liveness, PastAttempt, RunRecord, UnreadableRow
 from cronce.schedule import Preview, ScheduleInvalidError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
@@ -50,12 +50,14 @@ _STATE_STYLES = {
     PeriodState.HELD: "red",
     PeriodState.SKIPPED: "yellow",
     PeriodState.MISSED: "magenta",
+    PeriodState.UNREADABLE: "red",
 }
 
 _THEN = {
     PeriodState.DONE: "-",
     PeriodState.RUNNING: "wait until it ends",
     PeriodState.HELD: "none: 'cronce release' it first",
+    PeriodState.UNREADABLE: "none: a newer cronce has to read it",
 }
 
 _WIDE = 110
@@ -133,7 +135,7 @@ def _continued(command: str, width: int) -> Iterator[str]:
     yield line
 
 
-def runs_table(runs: Iterable[RunRecord], *, now: datetime, width: int) -> RenderableType:
+def runs_table(runs: Iterable[RunRecord | UnreadableRow], *, now: datetime, width: int) -> RenderableType:
     """One line per run, or on a narrow terminal a few."""
     wide = width >= _WIDE
     columns = [
@@ -147,6 +149,11 @@ def runs_table(runs: Iterable[RunRecord], *, now: datetime, width: int) -> Rende
     ]
     rows = []
     for run in runs:
+        if isinstance(run, UnreadableRow):
+            empty = [Text("-")] * (len(columns) - 3)
+            status = Text("UNREADABLE", style="red")
+            rows.append((Text(visible(run.period)), status, *empty, Text(one_line(run.problem))))
+            continue
         started = "-"
         if _did_start(run) and run.claimed_at:
             started = moment(run.claimed_at, now=now) if wide else age(run.claimed_at, now=now)
@@ -154,7 +161,7 @@ def runs_table(runs: Iterable[RunRecord], *, now: datetime, width: int) -> Rende
             (
                 Text(visible(run.period)),
                 _status(run, now),
-                Text(str(run.attempt) if run.attempt else "-"),
+                Text(str(run.attempt) if _did_start(run) or run.attempts else "-"),
                 Text(started),
                 Text(_took(run, now)),
                 *([Text(short_owner(run.owner) if run.attempt else "-")] if wide else []),
@@ -206,7 +213,8 @@ def _labelled(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Itera
         return None if text is None else visible(text)
 
     if _is_run(run):
-        yield "attempt", f"{run.attempt}, trigger {run.trigger}, counted failures {run.failures}"
+        attempt = run.attempt if _did_start(run) or run.attempts else "none"
+        yield "attempt", f"{attempt}, trigger {run.trigger}, counted failures {run.failures}"
     else:
         yield "term", str(run.attempt)
     yield "owner", visible(run.owner)
@@ -266,7 +274,8 @@ def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_statu
     rows = []
     for past in attempts:
         took = length(past.finished_at - past.claimed_at) if past.finished_at and past.claimed_at else "-"
-        why = why_ended(past.reason, past.exit_code, past.error)
+        failed = past.status is not Status.SUCCEEDED  # a forced repeat left a reason on earlier successes
+        why = why_ended(past.reason, past.exit_code, past.error) if failed else ""
         rows.append(
             (
                 Text(str(past.attempt)),
