@@ -16,7 +16,7 @@ from cronce import CatchUp, Claim, Policy
 from cronce.schedule import parse
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.notices import RUN_MISSED
-from tests.lambdas.events import JOB, SETTINGS, World
+from tests.lambdas.events import JOB, SETTINGS, World, letter, stopped
 from tests.support.cloud import FakeScheduler, StillClock, schedule
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
@@ -46,6 +46,7 @@ class History:
         changes: When the schedule was changed, and whether that was a mere deployment.
         told: The periods in the events that were sent.
         lines: What happened, for a failure.
+        intrusions: How many forged events there were.
     """
 
     seed: str
@@ -55,6 +56,7 @@ class History:
     looks: list[datetime] = field(default_factory=list)
     changes: list[tuple[datetime, bool]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    intrusions: int = 0
 
     @property
     def told(self) -> set[str]:
@@ -89,6 +91,7 @@ def play(season: str, seed: int, *, hours: int = 28) -> History:
 class _Player:
     def __init__(self, season: str, seed: int) -> None:
         self._dice = random.Random(f"{season} {seed}")
+        self._intruder = random.Random(f"intruder {season} {seed}")
         self.began_at = SEASONS[season]
         self._policy = Policy(catch_up=self._dice.choice(list(CatchUp)))
         self._image, self._enabled = 1, True
@@ -116,6 +119,8 @@ class _Player:
                 self._asleep_until = at + self._dice.randint(10, 240) * MINUTE
                 self._say(at, f"the watchdog sleeps until {self._asleep_until:%d %H:%M}")
         self._perhaps_change(at + self._dice.randint(35, 59) * SECOND)
+        if self._intruder.random() < 0.01:
+            self._intrude(at)
 
     def rest(self, at: datetime) -> None:
         """Nothing is delivered or changed any more, and the watchdog looks until everything before is judged."""
@@ -123,6 +128,28 @@ class _Player:
             if self._is_due(at + minute * MINUTE):
                 self.history.due[at + minute * MINUTE] = None
             self._look(at + minute * MINUTE + 30 * SECOND)
+
+    def _intrude(self, at: datetime) -> None:
+        """Give the recorder an event or a letter that does not fit the job's definition."""
+        nginx = "arn:aws:ecs:eu-west-1:111122223333:task-definition/nginx:1"
+        tick, later = period_of(at.replace(minute=0)), period_of(at + timedelta(days=1))
+        never_ran: dict[str, Any] = {"exit_code": self._intruder.choice([None, 0, 1]), "stop_code": "TaskFailedToStart"}
+        match self._intruder.randrange(5):
+            case 0:
+                event = stopped(**never_ran, CRONCE_SCHEDULED_TIME=tick)
+                event["detail"]["taskDefinitionArn"] = nginx
+            case 1:
+                event = stopped(**never_ran, CRONCE_SCHEDULED_TIME=tick) | {"account": "999999999999"}
+            case 2:
+                event = stopped(**never_ran, CRONCE_SCHEDULED_TIME=later)
+            case 3:
+                event = stopped(**never_ran, CRONCE_PERIOD="$(curl evil)")
+            case _:
+                event = stopped(**never_ran, CRONCE_JOB=f"job-{at.minute}")
+        self._world.clock.advance(max(at - self._world.clock.now(), timedelta(0)))
+        answers = [self._world.settle(event), self._world.sort(letter(event))]
+        self._say(at, f"an intruder: {answers}")
+        self.history.intrusions += 1
 
     def _is_due(self, at: datetime) -> bool:
         standing = self._standing

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from cronce import Status
+from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
 from tests.lambdas.events import JOB, SETTINGS
 from tests.lambdas.history import SEASONS, History, play
@@ -66,6 +67,15 @@ def test_every_due_tick_has_a_row_in_the_end(history: History) -> None:
         assert run is None or run.status in (Status.SUCCEEDED, Status.MISSED)
 
 
+def test_only_ticks_have_rows_and_only_the_job_has_any(history: History) -> None:
+    """Forged events and letters came in between: of other definitions, accounts, days, periods and jobs."""
+    periods = {run.period for run in history.world.ledger().runs(JOB)}
+    assert periods <= {period_of(tick) for tick in history.due}, (history.seed, history.lines)
+    store = history.world.store
+    assert isinstance(store, MemoryStore)
+    assert {job for job, _ in store._items} <= {JOB, "cronce:watchdog", "cronce:watchdog:look"}
+
+
 def test_the_histories_cover_every_kind_of_event() -> None:
     """Together they cover every kind of event."""
     played = [play(*each) for each in HISTORIES]
@@ -74,3 +84,4 @@ def test_the_histories_cover_every_kind_of_event() -> None:
     assert any(deployment for history in played for _, deployment in history.changes)
     assert any(not deployment for history in played for _, deployment in history.changes)
     assert any(history.world.launches() for history in played)
+    assert sum(history.intrusions for history in played) > 50

@@ -1,5 +1,7 @@
 """A simulated fleet with the real recorder and watchdog, over a simulated EventBridge and ECS.
 
+Now and then a job is deployed again, with a new revision: what a one-shot schedule of before starts is then
+refused, as the new policy does. Others send events and letters that are forged.
 Every task that stops is told of late, twice or never; one-shot schedules fire within their minute, and
 take themselves away; images cannot be pulled, RunTask is refused, EventBridge is busy or loses an answer
 that it carried out; looks of the watchdog are killed. Besides the fleet's own promises: every tick that was
@@ -16,6 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -77,6 +80,7 @@ class Machines(Fleet):
         self._scheduler = _EventBridge(self._kernel, self, [_schedule_of(job, ends) for job in self._jobs])
         self._events = FakeEvents()
         self._launched: dict[str, tuple[Trigger, int]] = {}
+        self._deployed: dict[str, str] = {}
         self._excused: set[tuple[str, float]] = set()
 
     @property
@@ -100,8 +104,14 @@ class Machines(Fleet):
         job = next(job for job in self._jobs if job.name == environ["CRONCE_JOB"])
         at = scheduled_time_of(environ[PERIOD])
         assert at is not None
+        revision = one_shot["Target"]["EcsParameters"]["TaskDefinitionArn"]
+        tick, trigger, number = (at - EPOCH).total_seconds(), Trigger(environ[TRIGGER]), int(environ[LAUNCH])
+        if revision != self._deployed.get(job.name, revision):
+            self.counts["refused: old revision"] += 1
+            self._dead_letter(job, tick, trigger=trigger, launch=number)
+            return
         self.counts[f"launched: {environ[TRIGGER]}"] += 1
-        self._start(job, (at - EPOCH).total_seconds(), Trigger(environ[TRIGGER]), launch=int(environ[LAUNCH]))
+        self._start(job, tick, trigger, launch=number)
 
     def _policies(self) -> dict[str, Policy]:
         return super()._policies() | dict.fromkeys((MEMORY, _LOOK), Policy())
@@ -118,7 +128,8 @@ class Machines(Fleet):
     def _start(self, job: Job, tick: float, trigger: Trigger, *, delay: float = 0.0, launch: int = 1) -> None:
         fails, refused = self.roll(0.04), self.roll(0.01)
         if refused:
-            self._kernel.call(max(self._kernel.now, tick) + 60, lambda: self._dead_letter(job, tick))
+            refusal = partial(self._dead_letter, job, tick, trigger=trigger, launch=launch)
+            self._kernel.call(max(self._kernel.now, tick) + 60, refusal)
             return
         if not fails:
             super()._start(job, tick, trigger, delay=delay)
@@ -158,14 +169,57 @@ class Machines(Fleet):
             at = self._kernel.now + self._rng.uniform(0.5, 90)
             self._kernel.spawn("recorder", lambda _proc: self._settle(job, tick, event), at=at)
 
-    def _dead_letter(self, job: Job, tick: float) -> None:
+    def _dead_letter(self, job: Job, tick: float, *, trigger: Trigger = Trigger.SCHEDULE, launch: int = 1) -> None:
         self.counts["dead letters"] += 1
         variables = {"CRONCE_JOB": job.name, "CRONCE_SCHEDULED_TIME": period_at(tick)}
+        if trigger in (Trigger.RETRY, Trigger.CATCH_UP):
+            variables |= {PERIOD: period_at(tick), TRIGGER: trigger.value, LAUNCH: str(launch)}
         override = {"name": "digest", "environment": [{"name": n, "value": v} for n, v in variables.items()]}
         message = letter({"containerOverrides": [override]})
-        # A relaunch that is refused is a letter too, and then nobody launches again.
-        self._excused.add((job.name, tick))
+        if launch >= MOST_LAUNCHES:
+            self._excused.add((job.name, tick))
         self._kernel.spawn("recorder", lambda _proc: self._sort(message), at=self._kernel.now + 1)
+
+    def deploy(self, overrides: str) -> None:
+        """Deploy the job of the overrides again, while a task of it is arranged."""
+        self._deploy(next(job for job in self._jobs if f'"value": "{job.name}"' in overrides))
+
+    def _deploy(self, job: Job) -> None:
+        """Register a new revision of the job's task definition, and move its schedule to it."""
+        self.counts["deployments"] += 1
+        answer = next(
+            each for each in self._scheduler.schedules.values() if each["Name"].startswith(f"{job.name}-0123")
+        )
+        revision = str(self.counts["deployments"] + 1)
+        target = json.loads(json.dumps(answer["Target"]))
+        family = target["EcsParameters"]["TaskDefinitionArn"].rpartition(":")[0]
+        self._deployed[job.name] = target["EcsParameters"]["TaskDefinitionArn"] = f"{family}:{revision}"
+        at = EPOCH + timedelta(seconds=self._kernel.now)
+        self._scheduler.schedules[answer["Name"]] = answer | {"Target": target, "LastModificationDate": at}
+
+    def _forge(self) -> None:
+        """Send an event that does not fit the definition of the job that it names; such a period gets no row."""
+        self.counts["forged"] += 1
+        job = self._rng.choice(self._jobs)
+        tick = self._kernel.now // job.every * job.every
+        event = stopped(
+            f"forged-{self.counts['forged']}",
+            exit_code=self._rng.choice([None, 0, 1]),
+            CRONCE_JOB=job.name,
+            CRONCE_SCHEDULED_TIME=period_at(tick),
+        )
+        match self._rng.randrange(5):
+            case 0:
+                event["account"] = "999999999999"
+            case 1:
+                event["detail"]["taskDefinitionArn"] = "arn:aws:ecs:eu-west-1:111122223333:task-definition/nginx:1"
+            case 2:
+                event["detail"]["clusterArn"] += "-2"
+            case 3:
+                event = stopped(exit_code=0, CRONCE_JOB=job.name, CRONCE_SCHEDULED_TIME=period_at(tick + DAY))
+            case _:
+                event = stopped(exit_code=0, CRONCE_JOB=job.name, CRONCE_SCHEDULED_TIME=period_at(tick + 1))
+        self._kernel.spawn("intruder", lambda _proc: self._settle(job, tick, event), at=self._kernel.now)
 
     # -- what the machines do
 
@@ -207,6 +261,12 @@ class Machines(Fleet):
             if self._rng.random() < 0.02:
                 self._kernel.call(number * ROUND + self._rng.uniform(0, 2), lambda proc=proc: self._kill_look(proc))  # type: ignore[misc]
 
+        for job in self._jobs:
+            for _ in range(max(int(6 * self._days), 2)):
+                self._kernel.call(self._rng.uniform(0, self._days * DAY), partial(self._deploy, job))
+        for _ in range(max(int(100 * self._days), 20)):
+            self._kernel.call(self._rng.uniform(0, self._days * DAY), self._forge)
+
     def _kill_look(self, proc: Proc) -> None:
         if proc.alive and not self._calm:
             self.counts["looks killed"] += 1
@@ -232,6 +292,10 @@ class Machines(Fleet):
     # -- what must hold
 
     def _check_ends(self, job: Job) -> None:
+        ticks = {period_at(number * job.every) for number in range(int(self._days * DAY / job.every) + 1)}
+        for run in self._table.query(job.name, limit=100_000, before=None).runs:
+            if run.period not in ticks:
+                self._hold(job, f"only ticks have rows, and {run.period} is none")
         for number in range(int(self._days * DAY / job.every)):
             tick = number * job.every
             run = self._table.get(job.name, run_key(period_at(tick)))
@@ -259,6 +323,8 @@ class _EventBridge(FakeScheduler):
         due = (at - EPOCH).total_seconds()
         assert due > self._kernel.now, "a one-shot is never in the past"
         self._kernel.call(due + (self._kernel.now * 7919) % 59, lambda: self._fire(request))
+        if self._fleet.roll(0.1):
+            self._kernel.call(self._kernel.now + 3, lambda: self._fleet.deploy(request["Target"]["Input"]))
         if self._fleet.roll(0.02):
             raise EndpointConnectionError(endpoint_url="lost")
         return answer

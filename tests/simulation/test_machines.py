@@ -29,6 +29,7 @@ def test_hours_of_a_fleet_with_its_machines_break_no_promise(seed: int) -> None:
     fleet.run()
 
     needed = ("dead letters", "never ran", "recorder: relaunched", "watchdog: missed", "launched: retry")
+    needed += ("deployments", "forged", "refused: old revision")
     assert min(fleet.counts[what] for what in needed) > 0
     assert fleet.counts["SUCCEEDED"] > 0.8 * fleet.counts["ticks"]
 
@@ -81,7 +82,7 @@ def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
     fleet.run()
 
     assert fleet.counts["watchdog: lost"] > 0
-    assert fleet.counts["recorder: relaunched"] == 0 < fleet.counts["launched: retry"]
+    assert fleet.counts["recorder: relaunched"] < fleet.counts["launched: retry"]  # a few, once all is calm
 
 
 def test_a_watchdog_that_finds_no_lost_run_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
