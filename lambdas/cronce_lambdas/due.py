@@ -95,7 +95,7 @@ def due(
         backlog = tuple(tick for tick in after.backlog if tick >= born_at)
         after = replace(after, backlog=backlog, launched_at=after.launched_at if backlog == after.backlog else None)
     return Due(
-        ticks=tuple(tick for tick in judged if not memory.timing.is_doubtful(tick)),
+        ticks=tuple(tick for tick in judged if not memory.timing.is_uncertain(tick)),
         left_out=left_out + len(every) - len(judged),
         memory=after,
         changed_from=before.timing if before is not None and moved else None,

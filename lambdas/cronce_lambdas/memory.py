@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from cronce import InputInvalidError
 from cronce.ecs import JobDefinition
@@ -17,7 +15,6 @@ from cronce.vocabulary.names import parse_scheduled_time, period_of
 MOST_TICKS = 100
 """How many ticks of a job one look judges: the newest. Older ticks are only counted."""
 
-_LATE_WORKDAY = re.compile(r"^cron\(\S+ \S+ (29|30|31)W ")
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -61,14 +58,13 @@ class Timing:
         """The first tick after `after`; None if there is none, or if the timing cannot be parsed."""
         return self._ask(lambda schedule: schedule.next(after))
 
-    def is_doubtful(self, tick: datetime) -> bool:
-        """True if EventBridge Scheduler may not have this tick.
-
-        For `29W`, `30W` and `31W` the preview of AWS differs from every documented reading in months
-        in which the weekday is not that day itself.
-        """
-        match = _LATE_WORKDAY.search(self.expression)
-        return match is not None and tick.astimezone(ZoneInfo(self.timezone)).day != int(match[1])
+    def is_uncertain(self, tick: datetime) -> bool:
+        """True if EventBridge Scheduler may not have this tick; then a missing row says nothing."""
+        try:
+            schedule = parse(self.expression, timezone=self.timezone, start=self.start)
+        except ScheduleInvalidError:  # of an earlier version
+            return True
+        return bool(schedule.uncertain(tick))
 
     def _ask(self, question: Callable[[Schedule], datetime | None]) -> datetime | None:
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from cronce import InputInvalidError, Ledger, RecordUnreadableError
+from cronce import Ledger, RecordUnreadableError
 from cronce.client.reporting import report
-from cronce.protocol.records import RUN_PREFIX, RunRecord
+from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.vocabulary.names import period_of
 
 _FEW = 3
@@ -24,34 +24,21 @@ class Rows:
         self._ledger_name = ledger_name
         self._reported: set[tuple[str, str]] = set()
 
-    def newest(self, job: str, *, limit: int, before: str | None = None) -> list[RunRecord]:
+    def newest(self, job: str, *, limit: int) -> list[RunRecord]:
         """The readable ones among the newest `limit` runs of the job, newest period first.
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
         """
-        try:
-            return list(self._ledger.page(job, limit=limit, before=before).runs)
-        except RecordUnreadableError:
-            return list(self._one_by_one(job, limit, before))
+        return self._readable(self._ledger.page(job, limit=limit).rows)
 
-    def every(self, job: str) -> Iterator[RunRecord]:
+    def every(self, job: str) -> list[RunRecord]:
         """Every readable run of the job, newest period first.
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
         """
-        before: str | None = None
-        while True:
-            try:
-                page = self._ledger.page(job, limit=_PAGE, before=before)
-            except RecordUnreadableError:
-                yield from self._one_by_one(job, None, before)
-                return
-            yield from page.runs
-            before = page.before
-            if before is None:
-                return
+        return self._readable(self._ledger.rows(job))
 
     def of_ticks(self, job: str, ticks: Sequence[datetime]) -> tuple[dict[datetime, RunRecord], set[datetime]]:
         """The rows of the ticks, and the ticks whose row is unreadable; a tick without a row is in neither.
@@ -60,10 +47,7 @@ class Rows:
             LedgerUnavailableError: The ledger did not answer.
         """
         if len(ticks) > _FEW:
-            try:
-                return self._of_many(job, ticks), set()
-            except RecordUnreadableError:
-                pass
+            return self._of_many(job, ticks)
         rows: dict[datetime, RunRecord] = {}
         unreadable: set[datetime] = set()
         for tick in ticks:
@@ -87,30 +71,23 @@ class Rows:
         """How many unreadable rows were found."""
         return len(self._reported)
 
-    def _of_many(self, job: str, ticks: Sequence[datetime]) -> dict[datetime, RunRecord]:
+    def _of_many(self, job: str, ticks: Sequence[datetime]) -> tuple[dict[datetime, RunRecord], set[datetime]]:
         wanted: dict[str, datetime] = {period_of(tick): tick for tick in ticks}
-        rows: dict[datetime, RunRecord] = {}
-        before: str | None = period_of(ticks[-1] + timedelta(seconds=1))
-        while before is not None and before > period_of(ticks[0]):
-            page = self._ledger.page(job, limit=_PAGE, before=before)
-            rows |= {wanted[run.period]: run for run in page.runs if run.period in wanted}
-            before = page.before
-        return rows
+        found: list[RunRecord | UnreadableRow] = []
+        page = self._ledger.page(job, limit=_PAGE, before=period_of(ticks[-1] + timedelta(seconds=1)))
+        found += page.rows
+        while page.before is not None and page.rows[-1].period > period_of(ticks[0]):
+            page = self._ledger.page(job, limit=_PAGE, before=page.before)
+            found += page.rows
+        rows = {wanted[run.period]: run for run in self._readable(found) if run.period in wanted}
+        unreadable = {row.period for row in found if isinstance(row, UnreadableRow)}
+        return rows, {tick for period, tick in wanted.items() if period in unreadable}
 
-    def _one_by_one(self, job: str, limit: int | None, before: str | None) -> Iterator[RunRecord]:
-        """The readable runs before a period; the error of an unreadable one says where to go on."""
-        count = 0
-        while limit is None or count < limit:
-            count += 1
-            try:
-                page = self._ledger.page(job, limit=1, before=before)
-            except RecordUnreadableError as error:
-                self.report(error)
-                before = error.key.removeprefix(RUN_PREFIX)
-                continue
-            except InputInvalidError:  # the key of the row before is no period: nothing leads on from there
-                return
-            yield from page.runs
-            before = page.before
-            if before is None:
-                return
+    def _readable(self, rows: Iterable[RunRecord | UnreadableRow]) -> list[RunRecord]:
+        readable: list[RunRecord] = []
+        for row in rows:
+            if isinstance(row, UnreadableRow):
+                self.report(RecordUnreadableError(row.job, row.key, row.problem))
+            else:
+                readable.append(row)
+        return readable
