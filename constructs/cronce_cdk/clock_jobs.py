@@ -18,6 +18,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce.clock.config import parse_config
+from cronce.schedule import PeriodForm
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.policy import CatchUp
@@ -200,7 +201,10 @@ class ClockJob:
         target: Where its ticks go.
         every: The interval, counted from 1970-01-01T00:00Z. Alternatively
         schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"` or a CDK `ScheduleExpression`.
+            A job with neither is one that only people start.
         timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
+        period: What the period of a run is: `time`, the nominal time of its tick, or `date`, its local day.
+        suspend: True to record each tick as skipped and send nothing.
         starting_deadline: How late a tick may still be sent.
         catch_up: Which ticks of a time without a clock are sent later.
         timeout: The longest time to send a tick.
@@ -211,6 +215,8 @@ class ClockJob:
     every: timedelta | cdk.Duration | None = None
     schedule: str | scheduler.ScheduleExpression | None = None
     timezone: str | cdk.TimeZone | None = None
+    period: PeriodForm | str | None = None
+    suspend: bool | None = None
     starting_deadline: timedelta | cdk.Duration | None = None
     catch_up: CatchUp | None = None
     timeout: timedelta | cdk.Duration | None = None
@@ -273,7 +279,7 @@ def _settings(clock: Construct, ledger: RunLedgerBase, job: ClockJob) -> tuple[d
             settings["timezone"] = timing.timezone
     elif job.timezone is not None:
         settings["timezone"] = str(job.timezone)
-    for argument in ("catch_up", "backoff_limit"):
+    for argument in ("period", "suspend", "catch_up", "backoff_limit"):
         if (value := getattr(job, argument)) is not None:
             settings[argument] = value
     return {**settings, "target": job.target.settings()}, gap

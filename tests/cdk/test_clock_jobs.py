@@ -20,6 +20,7 @@ from aws_cdk import aws_sqs as sqs
 
 from cronce import CatchUp
 from cronce.clock import config
+from cronce.schedule import PeriodForm
 from cronce.vocabulary import environment
 from cronce.vocabulary.metrics import NAMESPACE
 from cronce_cdk import (
@@ -241,6 +242,16 @@ def test_what_is_known_only_at_deploy_time_is_passed_on(shop: Shop) -> None:
     assert jobs["to-queue"]["target"] == {"sqs": "{REF}"}
 
 
+def test_a_job_that_only_people_start_and_one_whose_period_is_the_day(shop: Shop) -> None:
+    """Neither schedule nor interval; the date as period; suspended."""
+    daily = ClockJob(schedule="0 6 * * *", period=PeriodForm.DATE, suspend=True, target=COMMAND)
+    _clock(shop, jobs={"by-hand": ClockJob(target=COMMAND), "daily": daily})
+    jobs = config.config_from_json(_text(_environment(shop)[environment.CLOCK]), what="it")
+    by_hand, daily_job = jobs
+    assert by_hand.timetable is None
+    assert (daily_job.period_form, daily_job.suspend) == (PeriodForm.DATE, True)
+
+
 def test_a_cdk_expression_brings_its_zone(shop: Shop) -> None:
     """As for a scheduled task."""
     expression = scheduler.ScheduleExpression.cron(minute="0", hour="6", time_zone=cdk.TimeZone.EUROPE_BERLIN)
@@ -264,15 +275,17 @@ def try_clock(shared_shop: Shop) -> Callable[..., PinnedScheduler]:
 @pytest.mark.parametrize(
     ("argument", "changed", "allowed"),
     [
-        ("jobs.job", {"every": None}, "exactly one of schedule and every"),
-        ("jobs.job", {"schedule": "@daily"}, "exactly one of schedule and every"),
+        ("jobs.job", {"schedule": "@daily"}, "one of schedule and every"),
+        ("jobs.job.period", {"period": "day"}, "time, date"),
+        ("jobs.job.period", {"period": "date"}, "at most one tick per day"),
+        ("jobs.job.suspend", {"suspend": "no"}, "true or false"),
         ("jobs.job.every", {"every": timedelta(seconds=0.5)}, "1s to 366d"),
         ("jobs.job.every", {"every": timedelta(days=367)}, "at most 366d"),
         ("jobs.job.every", {"every": timedelta(seconds=1.5)}, "whole seconds"),
         ("jobs.job.every", {"every": 10}, "a datetime.timedelta or an aws_cdk.Duration"),
         ("jobs.job.every", {"every": cdk.Duration.seconds(cdk.Token.as_number(cdk.Aws.REGION))}, "known at synth"),
-        ("jobs.job.timezone", {"timezone": "Europe/Berlin"}, "no timezone beside every"),
-        ("jobs.job.timezone", {"every": None, "schedule": "rate(1 day)", "timezone": "Europe/Berlin"}, "beside a rate"),
+        ("jobs.job.timezone", {"timezone": "Europe/Berlin"}, "no timezone without schedule"),
+        ("jobs.job.timezone", {"every": None, "schedule": "rate(1 day)", "timezone": "Europe/Berlin"}, "with a rate"),
         ("jobs.job.timezone", {"every": None, "schedule": "@daily", "timezone": "Berlin"}, "IANA"),
         ("jobs.job.schedule", {"every": None, "schedule": "* 8 * * *"}, "an hour with a minute"),
         ("jobs.job.schedule", {"every": None, "schedule": "0 6 * *"}, "five fields"),
@@ -288,7 +301,7 @@ def try_clock(shared_shop: Shop) -> Callable[..., PinnedScheduler]:
         ("jobs.job.target", {"target": TaskTarget("digest")}, "a ScheduledTask"),  # type: ignore[arg-type]
         ("jobs.job.target", {"target": LambdaTarget("tick")}, "a Lambda function"),  # type: ignore[arg-type]
         ("jobs.job.target bus", {"target": EventTarget(source="s", detail_type="t", bus="b")}, "an event bus"),  # type: ignore[arg-type]
-        ("jobs.job.target.event.source", {"target": EventTarget(source="aws.s3", detail_type="t")}, "AWS's"),
+        ("jobs.job.target.event.source", {"target": EventTarget(source="aws.s3", detail_type="t")}, "reserved"),
         ("jobs.job.target.event.source", {"target": EventTarget(source="", detail_type="t")}, "1 to 256"),
         ("jobs.job.target.event.detail_type", {"target": EventTarget(source="s", detail_type="t" * 129)}, "1 to 128"),
         ("jobs.job.target", {"target": CommandTarget("./enqueue")}, "a list of at least one word"),
