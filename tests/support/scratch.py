@@ -1,6 +1,7 @@
 """One temporary folder per test session, for the tests and everything they start, that is gone afterwards.
 
-Also after Ctrl-C: then the processes that tests started and could not stop are ended first.
+Also after Ctrl-C: then the processes that tests started and could not stop are ended first. The files of a session with
+failed tests are kept in `.cache/failed-tests` until the next such session.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 
+KEPT = Path(__file__).parents[2] / ".cache" / "failed-tests"
+
+
 class Scratch:
     """The plugin of the process that a person started; workers and children inherit the folder as `TMPDIR`."""
 
@@ -29,10 +33,10 @@ class Scratch:
         self._use(str(self._folder))
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter, exitstatus: int) -> None:
-        """Keep the files of failed tests, and say where they are."""
+        """Say where the files of failed tests will be."""
         self._kept = exitstatus == pytest.ExitCode.TESTS_FAILED
         if self._kept:
-            terminalreporter.write_line(f"the files of the failed tests are in {self._folder}")
+            terminalreporter.write_line(f"the files of the failed tests go from {self._folder} to {KEPT}")
 
     @pytest.hookimpl(trylast=True)  # xdist stops its workers first
     def pytest_unconfigure(self) -> None:
@@ -41,8 +45,11 @@ class Scratch:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._use(self._outer)
-        if not self._kept:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._kept:
+            shutil.rmtree(KEPT, ignore_errors=True)
+            with suppress(OSError, shutil.Error):
+                shutil.move(self._folder, KEPT)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _living(self) -> list[int]:
         """Every process of the session but this one; only Linux tells (man 5 proc)."""
