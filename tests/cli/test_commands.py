@@ -10,6 +10,7 @@ import pytest
 
 import cronce.cli
 from cronce.cli.app import COMMANDS
+from cronce.cli.main import FOR_PEOPLE, RUNTIME
 
 CLI = Path(cronce.cli.__file__).parent
 ELSEWHERE = {"demo": "cronce.demo.command"}
@@ -32,3 +33,9 @@ def test_every_module_beside_the_commands_is_one() -> None:
     """No helper modules among them."""
     modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
     assert modules == {name for name, module in COMMANDS.items() if module.startswith("cronce.cli.commands.")}
+
+
+def test_an_install_without_click_knows_every_command_by_name() -> None:
+    """To tell a command that needs the extra from a typing error."""
+    assert sorted((*FOR_PEOPLE, *RUNTIME)) == sorted(COMMANDS)
+    assert {name for name, module in COMMANDS.items() if ".runtime." in module} == set(RUNTIME)

@@ -259,4 +259,4 @@ def test_a_missing_extra_is_said_with_how_to_install_it(ledger_file: LedgerFile,
     command = [sys.executable, "-c", program]
     said = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     assert (said.returncode, said.stdout) == (64, "")
-    assert said.stderr == "cronce: this command needs the extra 'cli': pip install 'cronce[cli]'\n"
+    assert said.stderr == "cronce: 'runs' needs the extra 'cli': pip install 'cronce[cli]'\n"

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from cronce.vocabulary import exit_codes
 
-_RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
-_FOR_PEOPLE = ("runs", "show", "next", "rerun", "backfill", "release", "init", "demo", "help")
+RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
+FOR_PEOPLE = ("jobs", "runs", "show", "next", "rerun", "backfill", "release", "init", "demo", "help")
 
 _HELP = """\
 usage: cronce COMMAND [ARGUMENT ...]
@@ -24,7 +24,7 @@ Commands of this install:
   health      Ask a clock or a pinned command on this host how it is.
   checkpoint  Store a cursor from inside 'cronce exec'.
 
-The commands runs, show, next, rerun, backfill, release, init and demo need the
+The commands jobs, runs, show, next, rerun, backfill, release, init and demo need the
 extra 'cli' (click and rich): pip install 'cronce[cli]'
 
   cronce COMMAND --help    options, examples and exit codes of a command
@@ -38,7 +38,7 @@ def main() -> NoReturn:
     # Loading a program makes 16,000 objects and no garbage; looking for some takes longer than asking DynamoDB.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:]
-    if not arguments[:1] or arguments[0] not in _RUNTIME:
+    if not arguments[:1] or arguments[0] not in RUNTIME:
         _main_for_people(arguments)
     _occupy_standard_files()
     if arguments[0] != "clock" and sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__:
@@ -150,7 +150,7 @@ def _without_click(arguments: list[str]) -> int:
         case ["-h"] | ["--help"] | ["help"]:
             sys.stdout.write(_HELP)
             return 0
-        case ["help", name] if name in _RUNTIME:
+        case ["help", name] if name in RUNTIME:
             return run_runtime(name, ["--help"])
         case ["--version"]:
             from importlib.metadata import version  # noqa: PLC0415  # only for this
@@ -159,12 +159,12 @@ def _without_click(arguments: list[str]) -> int:
             return 0
         case []:
             sys.stderr.write(_HELP)
-        case [name, *_] if name in _FOR_PEOPLE:
+        case [name, *_] if name in FOR_PEOPLE:
             sys.stderr.write(f"cronce: '{name}' needs the extra 'cli': pip install 'cronce[cli]'\n")
         case _:
             name = arguments[0]
             from cronce.cli.runtime.options import escaped, meant  # noqa: PLC0415  # only for a mistake
 
-            close = meant(name, (*_RUNTIME, *_FOR_PEOPLE))
+            close = meant(name, (*RUNTIME, *FOR_PEOPLE))
             sys.stderr.write(f"cronce: no such command: {escaped(name)}{close}; see cronce --help\n")
     return exit_codes.USAGE
