@@ -1,4 +1,4 @@
-"""What is no answer of DynamoDB is never taken for one, whichever way it came."""
+"""Only an answer of DynamoDB is accepted as one, by both transports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_genuine_answer_is_taken(way: Way, data: bytes) -> None:
 
 
 def test_a_refusal_brings_the_row(way: Way) -> None:
-    """As DynamoDB words it."""
+    """In the same round trip."""
     with hostile(say(genuine(CONDITION_FAILED, status=400))) as server, way(server.endpoint) as store:
         assert swap(store) == Swapped(False, decode(from_attributes(ROW)))
 
@@ -158,7 +158,7 @@ def test_what_is_no_answer_of_dynamodb_is_unavailable(way: Way, data: bytes) -> 
 @pytest.mark.parametrize(
     ("status", "transient"), [(200, True), (429, True), (500, True), (502, True), (504, True), (403, False)]
 )
-def test_an_answer_of_a_gateway_is_told_with_its_status(way: Way, status: int, *, transient: bool) -> None:
+def test_the_error_for_a_gateways_answer_has_its_status(way: Way, status: int, *, transient: bool) -> None:
     """And with its first words."""
     data = genuine(HTML, status=status, Content_Type="text/html", x_amz_crc32=None, x_amzn_RequestId=None)
     with (
@@ -240,7 +240,7 @@ ODD_ROWS = {
 
 @pytest.mark.parametrize("attributes", ODD_ROWS.values(), ids=ODD_ROWS)
 def test_an_odd_row_is_unreadable(way: Way, attributes: dict[str, Any]) -> None:
-    """It is there, and is neither used nor overwritten: by none of the operations."""
+    """It exists, and no operation uses or overwrites it."""
     answer = genuine({"Item": attributes})
     with hostile(say(answer)) as server, way(server.endpoint) as store, pytest.raises(RecordUnreadableError) as raised:
         get(store)
@@ -280,14 +280,14 @@ DATES = {
 
 
 @pytest.mark.parametrize("date", DATES.values(), ids=DATES)
-def test_a_date_that_cannot_be_used_is_as_if_it_were_not_there(way: Way, date: str | None) -> None:
+def test_a_date_that_cannot_be_used_is_ignored(way: Way, date: str | None) -> None:
     """The answer counts, and says nothing about this host's clock."""
     with hostile(say(genuine(Date=date))) as server, way(server.endpoint) as store:
         assert swap(store) == Swapped(True)
         assert store.answered_at is None
 
 
-def test_a_date_that_comes_twice_is_as_if_it_were_not_there(way: Way) -> None:
+def test_a_date_that_comes_twice_is_ignored(way: Way) -> None:
     """Nobody knows which of the two is right."""
     date = b"Date: Sun, 29 Nov 2026 06:00:00 GMT\r\n"
     with hostile(say(genuine().replace(date, date * 2))) as server, way(server.endpoint) as store:

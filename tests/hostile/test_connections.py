@@ -1,4 +1,4 @@
-"""Connections that end early, never end, or carry what nobody asked for."""
+"""Connections that end early, never end, or carry unexpected bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.support.hostile_server import Peer, hostile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cronce.stores.dynamo import DynamoStore
     from tests.hostile.conftest import Way
 
 CUT = {
@@ -106,7 +105,7 @@ def test_a_name_server_that_says_nothing_ends_with_the_calls_limit(way: Way, mon
             over.set()
 
 
-def test_a_name_that_does_not_exist_may_pass(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_is_a_transient_error(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The name server says so; a moment later it may know better."""
 
     def unknown(*_arguments: object, **_options: object) -> None:
@@ -143,7 +142,7 @@ UNASKED = {
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one packet", "later"])
 @pytest.mark.parametrize("unasked", UNASKED.values(), ids=UNASKED)
-def test_bytes_that_nobody_asked_for_answer_no_request(way: Way, unasked: bytes, *, together: bool) -> None:
+def test_unexpected_bytes_answer_no_request(way: Way, unasked: bytes, *, together: bool) -> None:
     """The next claim of a done period would be "won" by them."""
     sent = threading.Event()
 
@@ -164,12 +163,11 @@ def test_bytes_that_nobody_asked_for_answer_no_request(way: Way, unasked: bytes,
         assert store.swap(run(), None) == Swapped(True)
         answered.set()
         assert sent.wait(10)
-        _arrived(store)
         assert store.swap(run(token="mine"), None).written is False
 
 
 def test_a_peer_that_closed_an_idle_connection_is_asked_on_a_new_one(way: Way) -> None:
-    """Nobody notices."""
+    """The caller does not notice."""
 
     def speak(peer: Peer, _request: bytes) -> None:
         peer.send(genuine())
@@ -195,8 +193,3 @@ def _ends_without_an_answer(call: Callable[[], object]) -> None:
     assert not thread.is_alive(), "the call waits for the server"
     assert [type(error) for error in raised] == [LedgerUnavailableError]
     assert raised[0].transient  # type: ignore[attr-defined]
-
-
-def _arrived(store: DynamoStore) -> None:
-    """Bytes on the loopback interface are there once `send` has returned; nothing is waited for."""
-    assert store.where

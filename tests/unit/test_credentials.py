@@ -56,7 +56,7 @@ def test_keys_are_renewed_before_they_expire() -> None:
         assert [source.current(deadline(5)).access_key for _ in range(3)] == ["AKID1", "AKID2", "AKID2"]
 
 
-def test_an_endpoint_that_is_away_is_no_error_while_keys_are_good() -> None:
+def test_an_endpoint_that_fails_is_no_error_while_keys_are_valid() -> None:
     """The 90 seconds of a restarting agent in the sixth hour."""
 
     def answer(_: Request) -> Reply:
@@ -67,7 +67,7 @@ def test_an_endpoint_that_is_away_is_no_error_while_keys_are_good() -> None:
         assert [source.current(deadline(5)).access_key for _ in range(3)] == ["AKID1"] * 3
 
 
-def test_an_endpoint_that_is_away_is_not_asked_by_each_call() -> None:
+def test_an_endpoint_that_fails_is_not_asked_by_each_call() -> None:
     """It would delay each by two seconds, for ten minutes."""
 
     def answer(_: Request) -> Reply:
@@ -96,7 +96,7 @@ NOT_STRINGS = {"AccessKeyId": 7, "SecretAccessKey": "s", "Token": "t", "Expirati
         (Reply(body=NOT_STRINGS), "HTTP 200 with a key that is not printable ASCII"),
     ],
 )
-def test_what_the_endpoint_said_is_told(reply: Reply, says: str) -> None:
+def test_the_error_has_the_endpoints_answer(reply: Reply, says: str) -> None:
     """Its status and its first words, in one printable line, and never a secret."""
     with serving(lambda _: reply) as service:
         source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")
@@ -125,7 +125,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
         keys(1, expires_in=timedelta(minutes=-1)),
     ],
 )
-def test_no_good_keys_are_an_error_that_may_pass(reply: Reply) -> None:
+def test_no_valid_keys_are_a_transient_error(reply: Reply) -> None:
     """Expired ones are fetched again, and are never used to sign."""
     with serving(lambda _: reply) as service:
         source = TaskCredentials("/", endpoint=f"127.0.0.1:{service.port}")

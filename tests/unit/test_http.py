@@ -86,14 +86,14 @@ def test_a_request_is_one_piece() -> None:
         b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70000 + b"\r\n\r\n",
     ],
 )
-def test_what_is_no_answer_is_garbled(answer: bytes) -> None:
-    """Never a half answer, and never more memory than an answer can need."""
+def test_other_bytes_are_a_garbled_answer(answer: bytes) -> None:
+    """Never part of an answer, and never more memory than an answer needs."""
     with pytest.raises(AnswerGarbledError):
         exchange(answer)
 
 
-def test_a_peer_that_closed_is_told_apart_from_one_that_garbles() -> None:
-    """Then the request may go out again on a new connection."""
+def test_a_peer_that_closed_is_distinguished_from_a_garbled_answer() -> None:
+    """Then the request may be sent again on a new connection."""
     with pytest.raises(ConnectionResetError):
         exchange(b"")
 
@@ -172,8 +172,8 @@ def test_a_url_has_a_host_a_port_and_a_path(text: str, url: Url) -> None:
         "http://a b",
     ],
 )
-def test_what_is_no_url_of_an_endpoint_is_told_so(text: str) -> None:
-    """Such a setting is left to botocore, or is an error of its giver."""
+def test_other_texts_are_not_urls_of_endpoints(text: str) -> None:
+    """Such a setting is left to botocore, or is an input error."""
     with pytest.raises(ValueError, match="not a URL of an endpoint"):
         parse_url(text)
     assert not is_endpoint(text)

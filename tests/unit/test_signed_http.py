@@ -52,7 +52,7 @@ def test_a_request_is_signed_json_to_the_operation() -> None:
     assert answer.at is not None
 
 
-def test_a_refusal_carries_code_text_and_the_row_that_stands() -> None:
+def test_a_refusal_has_code_text_and_the_existing_row() -> None:
     """The shape of the DynamoDB API Reference, "Error handling"."""
     body = {
         "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
@@ -80,7 +80,7 @@ def test_one_connection_carries_many_requests() -> None:
 
 
 def test_a_connection_that_the_peer_closed_is_replaced() -> None:
-    """DynamoDB closes idle ones; the request goes out again on a new one, and nobody notices."""
+    """DynamoDB closes idle ones; the request is sent on a new one."""
     with serving(lambda _: Reply(headers=MARKS, hangs_up=True)) as service:
         lean = transport(f"http://127.0.0.1:{service.port}")
         for _ in range(3):
@@ -100,8 +100,8 @@ def test_a_garbled_answer_is_no_answer(body: bytes) -> None:
     assert raised.value.transient
 
 
-def test_a_refused_connection_may_pass() -> None:
-    """Nobody listens there."""
+def test_a_refused_connection_is_transient() -> None:
+    """No server listens on that port."""
     with serving(lambda _: Reply()) as service:
         port = service.port
     with pytest.raises(NoAnswerError, match="ConnectionRefusedError") as raised:
@@ -124,8 +124,8 @@ def test_a_refused_connection_may_pass() -> None:
         {"AWS_ACCESS_KEY_ID": ""},
     ],
 )
-def test_an_environment_that_is_not_plain_is_left_to_the_sdk(changed: dict[str, str]) -> None:
-    """It knows every setting; the lean way would get one of them wrong."""
+def test_an_environment_with_other_settings_is_left_to_botocore(changed: dict[str, str]) -> None:
+    """It supports every setting."""
     environ = KEYS | changed
     timeout = timedelta(seconds=3)
     assert (
@@ -151,7 +151,7 @@ def test_the_endpoint_follows_from_the_region(region: str | None, environ: dict[
     assert (lean.where if lean else None) == where
 
 
-def test_a_task_on_fargate_goes_the_lean_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_on_fargate_uses_the_lean_transport(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what ECS puts into a container's environment, and nothing else."""
     for name in [name for name in os.environ if name.startswith("AWS_") or name.upper().endswith("_PROXY")]:
         monkeypatch.delenv(name)
@@ -209,7 +209,7 @@ def test_the_bundle_in_aws_ca_bundle_is_trusted(tmp_path: Path) -> None:
     [(None, "No such file or directory"), (b"", "no certificate"), (b"no certificate", "no certificate")],
 )
 @pytest.mark.parametrize("way", ["lean", "botocore"])
-def test_a_bundle_that_cannot_be_used_is_told_for_good(
+def test_a_bundle_that_cannot_be_used_is_a_permanent_error(
     way: str, content: bytes | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With its path. A retry would not change it, and nothing is sent."""
@@ -235,7 +235,7 @@ def test_a_bundle_that_cannot_be_used_is_told_for_good(
 @pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"])
 @pytest.mark.parametrize("text", ["secr\udce4t", "secr\u00e4t", "secret\n", "secret\tx", "\x7fsecret"])
 @pytest.mark.parametrize("way", ["lean", "botocore"])
-def test_a_key_that_cannot_be_one_is_named_and_not_shown(
+def test_a_key_that_cannot_be_sent_is_named_and_not_shown(
     way: str, name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An environment may hold any bytes."""
@@ -280,10 +280,10 @@ def test_without_amazons_roots_the_systems_bundle_decides(
         lean.close()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_for_good(
+def test_a_certificate_that_is_not_trusted_is_a_permanent_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither Amazon's roots nor the system's bundle know it; nothing was sent."""
+    """It chains neither to Amazon's roots nor to the system's bundle; nothing is sent."""
     context, _ = self_signed(tmp_path)
     monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
     with serving(lambda _: Reply(), tls=context) as service:

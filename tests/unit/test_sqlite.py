@@ -164,7 +164,7 @@ def test_a_ledger_on_a_read_only_mount_can_be_read_beside_its_writer(read_only_f
         assert reader.get(JOB, run().key) == run(version=3)
 
 
-def test_a_file_that_is_no_database_is_told_for_good(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_a_permanent_error(tmp_path: Path) -> None:
     """By readers and writers alike."""
     path = tmp_path / "runs.db"
     path.write_bytes(b"# notes\n" * 1000)

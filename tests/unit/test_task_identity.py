@@ -1,4 +1,4 @@
-"""Who this process is: the ECS task, else host and process id, never late and never an error."""
+"""The name of this process: the ECS task, else host and process id. Never late, and never an error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def identity_at(uri: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_an_ecs_task_is_its_arn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `/task` of the endpoint tells it."""
+    """From `/task` of the endpoint."""
     requests: list[bytes] = []
 
     def speak(connection: socket.socket, request: bytes) -> None:
@@ -122,7 +122,7 @@ def test_garbage_is_no_error(data: bytes, monkeypatch: pytest.MonkeyPatch) -> No
         assert identity_at(uri, monkeypatch) == HOST_AND_PID
 
 
-def test_a_server_that_drips_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_trickles_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte every tenth of a second keeps every socket timeout happy, for a minute."""
     over = threading.Event()
 

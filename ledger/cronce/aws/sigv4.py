@@ -1,6 +1,6 @@
-"""AWS Signature Version 4 for a POST to "/" without a query, which is all that DynamoDB takes.
+"""AWS Signature Version 4 for a POST to "/" without a query, the only form of request that DynamoDB accepts.
 
-The rule is in the IAM User Guide, "Create a signed AWS API request". Pure: the time comes in.
+The rule is in the IAM User Guide, "Create a signed AWS API request". Pure: the time is an argument.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from cronce.vocabulary.values import value_class
 
 @value_class(kw_only=True)
 class Credentials:
-    """Keys to sign with; `token` belongs to temporary ones."""
+    """Keys to sign with; temporary ones have a `token`."""
 
     access_key: str
     secret_key: str
     token: str | None = None
 
     def __repr__(self) -> str:
-        """Without the secrets, wherever it may be printed."""
+        """Without the secrets: a traceback or a log line may contain it."""
         return f"Credentials(access_key={self.access_key!r})"
 
 
 def signed(
     headers: Mapping[str, str], body: bytes, credentials: Credentials, *, region: str, service: str, at: datetime
 ) -> dict[str, str]:
-    """The headers with `X-Amz-Date`, the session's token and `Authorization` added.
+    """The headers with `X-Amz-Date`, the session token and `Authorization` added.
 
     Args:
         headers: Every header to sign, `Host` among them.

@@ -1,4 +1,4 @@
-"""Where rows are kept: one small interface, and an adapter for each technology.
+"""Storage of rows: one small interface, and an adapter per technology.
 
 - `store`: the interface, with its contract
 - `codec`: record <-> item, the plain form that every adapter keeps

@@ -1,8 +1,8 @@
 """Record <-> item: the plain form in which every store keeps a row.
 
-An item is a dict of attribute names to str, int, or (for `attempts`) a list of such dicts. Times
-are ISO 8601 in UTC with milliseconds, `expires_at` is in epoch seconds, and what is None is left
-out. A person can read it in the console.
+An item maps attribute names to str, int, or (for `attempts`) a list of such dicts. Times are ISO 8601 in UTC with
+milliseconds, `expires_at` is in epoch seconds, and None is omitted. A person can read it in the
+console.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ def encode(record: Record) -> Item:
 def decode(item: Mapping[str, Any]) -> Record:
     """The item as a record.
 
-    Read generously, because somebody else may have written the row: what is absent takes its
-    default, and what is unknown is kept in `extra`.
+    Another program may have written it: missing attributes get their defaults, unknown ones are kept in `extra`.
 
     Raises:
-        RecordUnreadableError: The row is of a newer schema, or an attribute has no usable value.
+        RecordUnreadableError: The row has a newer schema, or an attribute has no usable value.
     """
     job, key = str(item.get("job")), str(item.get("key"))
     schema = item.get("schema", SCHEMA)

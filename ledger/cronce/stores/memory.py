@@ -1,4 +1,4 @@
-"""A ledger in this process's memory, for tests of code that uses cronce."""
+"""A ledger in the memory of this process, for tests of code that uses cronce."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cronce.stores.store import Page, page_of
 
 
 class MemoryStore:
-    """Keeps rows in a dict; held to the same conformance suite as the databases."""
+    """Keeps rows in a dict. It passes the same conformance suite as the databases."""
 
     where = "memory"
     call_timeout = timedelta(0)
@@ -23,16 +23,16 @@ class MemoryStore:
 
     @property
     def answered_at(self) -> datetime | None:
-        """Memory has no clock of its own."""
+        """None: memory has no clock."""
         return None
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
         with self._lock:
             item = self._items.get((record.job, record.key))
-            stands = None if item is None else decode(item)
-            if _identity(stands) != _identity(expected):
-                return Swapped(False, stands)
+            existing = None if item is None else decode(item)
+            if _identity(existing) != _identity(expected):
+                return Swapped(False, existing)
             self._items[record.job, record.key] = encode(record)
             return Swapped(True)
 

@@ -81,7 +81,7 @@ class SqliteStore:
 
     @property
     def answered_at(self) -> datetime | None:
-        """A file has no clock of its own."""
+        """None: a file has no clock."""
         return None
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:

@@ -89,33 +89,32 @@ class Store(Protocol):
 
     @property
     def where(self) -> str:
-        """The store as a person knows it: for DynamoDB table, Region and endpoint."""
+        """The store's name for messages: for DynamoDB the table, the Region and the endpoint."""
 
     @property
     def call_timeout(self) -> timedelta:
-        """The longest that one call may take, retries of the driver below it included."""
+        """The longest that one call may take, including retries below this interface."""
 
     @property
     def answered_at(self) -> datetime | None:
-        """The store's own clock in its last answer to this thread, in whole seconds, if it tells."""
+        """The store's time in its last answer to this thread, in whole seconds; None if it does not report one."""
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
-        """Write the whole record if the row stands as expected; else write nothing.
+        """Write the whole record if the row is the expected one; else write nothing.
 
-        The row stands as expected if there is none and `expected` is None, or if its version and
-        token are those of `expected`. The token matters too: a row that was deleted and begun
-        anew counts its versions from 1 again. What stands otherwise comes back in the same round
-        trip, read consistently with the refusal.
+        If `expected` is None, no row may exist. Otherwise the row must have the version and the token of `expected`.
+        The token is needed because a row that was deleted and created again starts at version 1 again. If nothing is
+        written, the existing row is returned in the same round trip, consistent with the refusal.
         """
 
     def get(self, job: str, key: str) -> Record | None:
-        """The row, as of every write that was answered before this call."""
+        """The row, or None. Sees every write that was answered before this call."""
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
         """At most `limit` runs of the job with periods before `before`, newest first."""
 
     def create(self) -> bool:
-        """Make the table ready; True if it was made, False if it stood already."""
+        """Create the table or file; True if it was created, False if it exists."""
 
     def close(self) -> None:
-        """Let go of connections; the store is not usable afterwards."""
+        """Close all connections; the store cannot be used afterwards."""

@@ -17,12 +17,12 @@ _LONGEST_CALL = timedelta(seconds=3)
 
 
 def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
-    """The store that the URL names; nothing is connected or made yet.
+    """The store that the URL names; nothing is connected or created yet.
 
-    Its time limits follow from the lease: three tries must fit in less than half of it.
+    Its time limits are derived from the lease: three tries must fit in less than half of it.
 
     Raises:
-        InputInvalidError: The URL is not one of a store, or a part of it is unknown.
+        InputInvalidError: The URL is not a store's URL, or a part of it is unknown.
     """
     if not isinstance(url, str) or not _decoded(url).isprintable():
         raise InputInvalidError(what, url, _ALLOWED)
@@ -44,7 +44,7 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
 
 
 def region_of(url: str) -> str | None:
-    """The Region that a ledger's URL says, in its options or in the table's ARN; None if it says none."""
+    """The Region in a ledger's URL, from its options or the table's ARN; None if it has none."""
     place, _, query = url.partition("://")[2].partition("?")
     arn = _decoded(place).split(":")
     return (_options(query) or {}).get("region") or (arn[3] if arn[0] == "arn" and len(arn) > 3 else None)
@@ -75,7 +75,7 @@ def _options(query: str) -> dict[str, str] | None:
 
 
 def _decoded(text: str) -> str:
-    """The text with every `%20` as what it stands for."""
+    """The text with percent-encoding decoded."""
     if "%" not in text:
         return text
     from urllib.parse import unquote  # noqa: PLC0415  # takes as long to load as asking DynamoDB once

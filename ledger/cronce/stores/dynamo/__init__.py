@@ -1,10 +1,11 @@
 """The shared ledger: an Amazon DynamoDB table.
 
-- `store`: `DynamoStore`, one conditional PutItem a swap
+- `store`: `DynamoStore`, one conditional PutItem per swap; it chooses one of the two transports
 - `attributes`: item <-> DynamoDB's attribute values, and the condition of a swap
-- `transport`: how a request gets to DynamoDB, and which of the two ways is taken
-- `signed_http`: the lean way, the standard library alone; `sigv4` and `credentials` belong to it
-- `sdk`: botocore, for everything the lean way does not know
+- `transport`: the port for sending a request
+- `signed_http`: the lean transport, the standard library alone (`cronce.aws.http`, `sigv4`, `credentials`)
+- `sdk`: botocore, for every setting that the lean transport does not support
+- `reading`: whether what came back is an answer of DynamoDB; the same for both transports
 """
 
 from cronce.stores.dynamo.store import DynamoStore

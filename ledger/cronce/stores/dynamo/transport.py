@@ -1,4 +1,4 @@
-"""How a request gets to DynamoDB: the port that `signed_http` and `sdk` fill."""
+"""The port for sending a request to DynamoDB. Its adapters are `signed_http` and `sdk`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Transport(Protocol):
 
     @property
     def where(self) -> str:
-        """Region and endpoint, as a person knows them."""
+        """Region and endpoint, for messages."""
 
     @property
     def call_timeout(self) -> timedelta:
-        """The longest that one call may take."""
+        """The longest that one call may take, from the name look-up to the end of the answer."""
 
     def call(self, operation: str, request: Mapping[str, Any]) -> Answer:
         """The answer to the request, e.g. operation `PutItem`.
 
         Raises:
-            ServiceError: DynamoDB said no.
-            NoAnswerError: There was no usable answer.
+            ServiceError: DynamoDB refused the request.
+            NoAnswerError: There is no usable answer.
         """
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
