@@ -51,7 +51,7 @@ def leads(clock: Command) -> bool:
 
 
 def await_more(host: Host, count: int) -> None:
-    """Wait until so many more lines have come."""
+    """Wait until that many more lines were logged."""
     so_far = len(host.logged)
     until(lambda: len(host.logged) >= so_far + count, f"{count} more ticks")
 
@@ -129,7 +129,7 @@ def test_two_clocks_that_both_believe_to_lead_dispatch_each_tick_once(host: Host
 
 
 def test_a_clock_whose_lease_was_taken_stops_within_a_tick(host: Host, tmp_path: Path) -> None:
-    """Somebody else stands in its row: not one tick more than the one that was on its way."""
+    """Another process has its row: at most the tick that was being dispatched follows."""
     clock = start(host, beat={}, lease="60s")
     until(lambda: len(host.logged) >= 2, "two ticks")
     with closing(sqlite3.connect(tmp_path / "runs.db", timeout=30, isolation_level=None)) as database:
@@ -149,7 +149,7 @@ def test_a_clock_whose_lease_was_taken_stops_within_a_tick(host: Host, tmp_path:
 
 
 def test_a_command_that_hangs_holds_up_no_other_and_turns_the_health_red(host: Host) -> None:
-    """It is killed when its time is over; nothing of it is left."""
+    """It is killed at its timeout, with the processes that it started."""
     hangs = {"target": {"command": ["sh", "-c", 'trap "" TERM; sleep 300; sleep 300']}, "timeout": "1s"}
     clock = start(host, fine={}, hangs=hangs | {"every": "20s"})
     until(lambda: any(event["event"] == "tick_retrying" for event in clock.events), "a try that timed out")
@@ -216,7 +216,7 @@ def test_on_sigterm_a_dispatch_that_takes_longer_than_the_grace_is_for_the_next_
 
 
 def freeze(host: Host, *, seconds: float, lease: str) -> None:
-    """Stop the leader for that long with another clock beside it, and let it go on: nothing may be doubled."""
+    """Stop the leader for that long while another clock stands by, then continue it: nothing may be doubled."""
     frozen = start(host, beat={}, lease=lease)
     until(lambda: len(host.logged) >= 2, "two ticks")
     other = start(host, beat={}, lease=lease)

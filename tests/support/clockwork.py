@@ -121,8 +121,8 @@ class Stage:
         Args:
             jobs: What it dispatches.
             store: The store through which it reaches the ledger; the stage's own by default.
-            period: The leader's row; another one than the others' lets it lead beside them.
-            beside: True to collect dispatches in `Process.later` instead of carrying them out at once.
+            period: The leader's row. With a different one this process leads at the same time as the others.
+            beside: True to collect dispatches in `Process.later`; by default they run at once.
             lease: The leader's.
             wrong_by: How far the wall clock of its host is ahead.
         """

@@ -20,8 +20,8 @@ def ready(agenda: Agenda, now: datetime, *, busy: Collection[datetime]) -> list[
     return [tick.at for tick in agenda.ready(now, busy=busy)]
 
 
-def test_the_cursor_stands_before_what_is_not_settled() -> None:
-    """Else with the time that was looked at last."""
+def test_the_cursor_is_before_the_oldest_open_tick() -> None:
+    """If none is open, it is the time of the last look."""
     agenda = Agenda(job(), T0)
     now = T0 + 2 * MINUTE + 30 * SECOND
     agenda.advance(now, 0)

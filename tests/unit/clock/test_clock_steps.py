@@ -138,9 +138,12 @@ def test_a_step_from_five_seconds_before_a_tick_to_seven_after_it_changes_nothin
     assert tally.ticks > 15
 
 
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
 def test_random_steps_with_killed_leaders_lose_nothing_double_nothing_and_send_nothing_early(seed: int) -> None:
-    """Steps of seconds to hours that last from a moment to minutes; new processes begin with a wrong clock too."""
+    """Steps of seconds to days that last from a moment to minutes; new processes begin with a wrong clock too.
+
+    The store tells whole seconds, so no step is shorter: a smaller error cannot be detected.
+    """
     tally = random_play(seed).end()
     assert (tally.lost, tally.early, tally.doubled, tally.missed) == (0, 0, 0, 0)
     assert tally.steps >= 20
@@ -151,7 +154,7 @@ def random_play(seed: int) -> Play:
     play = Play(JOBS, seed)
     dice = play.dice
     for _ in range(25):
-        size = dice.choice((1, -1)) * dice.choice(SIZES) * dice.uniform(0.3, 1)
+        size = dice.choice((1, -1)) * dice.choice(SIZES) * dice.uniform(0.6, 1)
         whom = dice.choice((play.leader, None))
         play.step(size, lasts=timedelta(seconds=dice.choice((0.4, 3, 12, 40, 90))), whom=whom)
         if dice.random() < 0.2:

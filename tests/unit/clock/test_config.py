@@ -228,7 +228,7 @@ def test_a_bad_toml_document_is_one_error(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"jobs": {"a": {}, "a": {}}}', "[" * 100_000])
 def test_a_bad_json_document_is_one_error(text: str) -> None:
-    """A name that stands twice is one too: which of the two was meant?"""
+    """A name that occurs twice is an error too: it is not clear which one is meant."""
     with pytest.raises(InputInvalidError, match="CRONCE_CLOCK"):
         config_from_json(text, what="CRONCE_CLOCK")
 

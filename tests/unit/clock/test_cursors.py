@@ -1,4 +1,4 @@
-"""What one leader tells the next."""
+"""The cursors that a leader leaves for the next one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row(tick: datetime, status: Status) -> RunRecord:
 
 
 def test_a_cursor_comes_back_in_whole_seconds() -> None:
-    """Ticks lie on whole seconds: it covers the same ones."""
+    """Ticks are on whole seconds, so it covers the same ones."""
     assert from_checkpoint(job(), told(T0 + timedelta(seconds=3.7)), NOW) == T0 + 3 * SECOND
 
 
@@ -76,7 +76,7 @@ def test_with_rows_it_goes_on_after_the_newest() -> None:
 
 
 def test_what_failed_or_runs_is_looked_at_again_within_the_deadline() -> None:
-    """It may have tries left, or its clock may have died."""
+    """It may have tries left, or its process may have died."""
     late, young = NOW - 6 * MINUTE, NOW - 4 * MINUTE
     newest = row(NOW - MINUTE, Status.SUCCEEDED)
     assert from_rows(job(), [newest, row(young, Status.FAILED)], NOW) == young - SECOND

@@ -135,7 +135,7 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
 
 
 def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """What somebody else did with it stands."""
+    """A row that exists already is not changed."""
     desk = Desk()
     assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
     assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
@@ -147,7 +147,7 @@ def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_tick_whose_tries_were_cut_short_is_told_as_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its clock stopped before it could give up; one that has no try left was told already."""
+    """Its clock stopped before it could give up. One without a try left was reported already."""
     desk = Desk()
     desk.claim_elsewhere().fail("no")
     assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
@@ -243,7 +243,7 @@ def test_what_is_broken_off_is_free_at_once_and_counts_as_no_failure() -> None:
 
 
 def test_nothing_is_begun_when_this_process_cannot_wait_any_more() -> None:
-    """The grace is over."""
+    """The grace has ended."""
     desk = Desk()
     desk.give_up.set()
     assert desk.carry_out() is Ending.AGAIN
@@ -288,7 +288,7 @@ def test_an_error_that_nobody_foresaw_leaves_the_other_ticks_alone(capsys: pytes
     """It never leaves the worker."""
 
     class Broken(MemoryStore):
-        """Fails in a way of its own."""
+        """Fails with an unexpected error."""
 
         def swap(self, *_: object) -> Any:  # noqa: ANN401  # never returns
             """Never."""

@@ -219,7 +219,7 @@ def test_a_failure_at_each_call_of_the_store_loses_no_tick_and_doubles_none(faul
 
 @pytest.mark.parametrize("fault", TargetFault)
 def test_a_failure_at_each_call_of_a_target_loses_no_tick_and_doubles_none(fault: TargetFault) -> None:
-    """A process that is killed after the target's yes repeats that tick, which is said in docs/clock.md."""
+    """A process that is killed after the target's yes repeats that tick, as docs/clock.md says."""
     for number in range(TARGET_CALLS):
         trap = Trap(number, fault)
         play = Play(Trap(), trap)
@@ -246,7 +246,7 @@ def rewritten(stage: Stage, key: tuple[str, str], **changes: Any) -> None:  # no
 
 
 def test_a_row_that_cannot_be_read_stops_only_its_own_tick(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told once; the next ticks of the job and those of the others go on, and the cursor too."""
+    """It is reported once. The other ticks are dispatched, and the cursor advances."""
     stage = Stage()
     stage.process([job("beat"), job("other")])
     stage.play(30 * timedelta(seconds=1))
@@ -279,7 +279,7 @@ def test_rows_that_cannot_be_read_keep_no_job_from_being_led() -> None:
 def test_a_timetable_that_fails_stops_only_its_own_job(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A defect in it is told once; the other job goes on."""
+    """The error is reported once. The other job is dispatched."""
     stage = Stage()
     process = stage.process([job("beat"), job("other")])
     process.turn()

@@ -261,7 +261,7 @@ def test_latest_catches_up_the_last_tick_if_none_is_within_the_deadline() -> Non
     }
 
 
-def test_the_deadline_stands_at_its_boundary() -> None:
+def test_the_deadline_is_exact() -> None:
     """A tick is dispatched when it is exactly as old as the deadline, and missed just after."""
     for late, status in ((timedelta(0), "SUCCEEDED"), (timedelta(milliseconds=1), "MISSED(too_late)")):
         stage = Stage()
@@ -291,7 +291,7 @@ def test_without_its_row_the_next_leader_goes_on_from_the_newest_tick() -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "changed"])
 def test_a_leader_whose_row_is_taken_away_stops_within_one_tick(how: str) -> None:
-    """It finds out before it dispatches the next tick, and stands by."""
+    """It notices before it dispatches the next tick, and then stands by."""
     stage = Stage()
     process = stage.process([job()])
     stage.play(MINUTE)
@@ -305,7 +305,7 @@ def test_a_leader_whose_row_is_taken_away_stops_within_one_tick(how: str) -> Non
         process.turn()
     assert stage.periods() == [at(MINUTE)]
     stage.play(2 * SECOND)
-    # Where nobody else leads it takes the lead anew, and catches up; else it stands by.
+    # If no other process leads, it takes the lead again and catches up; else it stands by.
     assert stage.periods() == (ticks(MINUTE, 2 * MINUTE) if how == "deleted" else [at(MINUTE)])
 
 
@@ -476,7 +476,7 @@ def test_a_retry_is_within_the_starting_deadline(capsys: pytest.CaptureFixture[s
 
 
 def test_the_next_leader_goes_on_with_what_failed() -> None:
-    """The tick has tries left; the cursor stands before it."""
+    """The tick has tries left; the cursor is before it."""
     stage = Stage()
     old = stage.process([job(timetable=Every(timedelta(hours=1)))])
 
@@ -493,7 +493,7 @@ def test_the_next_leader_goes_on_with_what_failed() -> None:
 
 
 def test_a_dispatch_that_died_on_the_way_is_taken_over_when_its_lease_is_over() -> None:
-    """However late that is: what became of it is open."""
+    """However late that is: its result is unknown."""
     stage = Stage()
     short = job(timetable=Every(timedelta(hours=1)), starting_deadline=2 * SECOND)
     old = stage.process([short], beside=True)
@@ -529,7 +529,7 @@ def test_while_the_ledger_is_away_nothing_is_dispatched_and_then_all_is_caught_u
     store.away = True
     process.turn()
     stage.clock.advance(30 * SECOND)
-    process.turn()  # insists until its trust is over
+    process.turn()  # retries until its claim is no longer trusted
     assert not process.leads
     assert stage.periods() == [at(MINUTE)]
     stage.clock.advance(T0 + 4 * MINUTE + 30 * SECOND - stage.clock.now())
@@ -687,7 +687,7 @@ def test_run_waits_for_what_is_at_work_and_gives_it_up_before_the_grace_is_over(
     assert stage.clock.monotonic() - began[0] == pytest.approx(20, abs=0.01)
 
 
-def test_a_loop_that_breaks_down_lets_go_of_the_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_that_breaks_down_releases_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever broke it, another process can go on at once."""
     stage = Stage()
     process = stage.process([job()])
@@ -701,8 +701,8 @@ def test_a_loop_that_breaks_down_lets_go_of_the_lead(monkeypatch: pytest.MonkeyP
     assert stage.claim_lead() is not None
 
 
-def test_who_cannot_read_the_past_does_not_lead(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no checkpoint, and the rows cannot be read: the lead is let go."""
+def test_a_process_that_cannot_read_the_rows_does_not_lead(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no checkpoint, and the rows cannot be read: the lease is released."""
 
     class UnreadableStore(MemoryStore):
         """Queries have no answer."""
@@ -719,7 +719,7 @@ def test_who_cannot_read_the_past_does_not_lead(capsys: pytest.CaptureFixture[st
     assert stage.claim_lead() is not None
 
 
-def test_a_worker_that_cannot_be_had_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dispatch_for_which_no_thread_is_available_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host has no thread left for a moment."""
     stage = Stage()
     process = stage.process([job()])

@@ -238,7 +238,7 @@ def test_a_task_of_an_unknown_job_is_a_failure_that_names_the_group() -> None:
     ],
 )
 def test_an_error_of_the_sdk_is_a_failure_that_says_what(error: Exception, timed_out: bool) -> None:  # noqa: FBT001  # a table
-    """Silence is told apart: it turns the health red."""
+    """No answer is a separate case: it turns the health red."""
     with pytest.raises(DispatchFailedError, match=type(error).__name__) as caught:
         Sdk(error).targets()(delivery(SqsTarget(url=QUEUE)))
     assert caught.value.timed_out is timed_out
@@ -283,7 +283,7 @@ def test_a_client_that_is_being_made_holds_up_no_other_service() -> None:
 
 
 def test_a_server_that_says_nothing_ends_the_call_within_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real client, a real socket: one try, then a failure that is told as silence."""
+    """A real client and a real socket: one try, then a failure that counts as no answer."""
     for name, value in {
         "AWS_ACCESS_KEY_ID": "k",
         "AWS_SECRET_ACCESS_KEY": "s",

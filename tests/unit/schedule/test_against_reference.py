@@ -155,7 +155,7 @@ def test_two_years_minute_by_minute_give_the_same_ticks_in_every_zone(zone: str)
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Gaza", "Australia/Lord_Howe", "Pacific/Apia"])
 @pytest.mark.parametrize("direction", [-1, 1])
 def test_a_change_about_a_day_away_from_the_question_does_not_matter_to_a_far_tick(zone: str, direction: int) -> None:
-    """The walk looks a day ahead; the change lies just before, at and just after that point, by fractions too."""
+    """The search looks a day ahead; the change is just before, at or just after that point, by fractions too."""
     schedule, place = parse("cron(0 12 1 7 ? *)", timezone=zone), ZoneInfo(zone)
     for change in changes_of(zone, 2010, 2012):
         for fraction in (

@@ -1,4 +1,4 @@
-"""What holds for every schedule: next, previous and between tell one story."""
+"""What is true of every schedule: next, previous and between agree."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ INSTANTS = st.datetimes(datetime(1971, 1, 1), datetime(2190, 1, 1), timezones=st
 @given(crons(), st.sampled_from(ZONES), INSTANTS)
 @SOME
 def test_previous_of_next_is_where_we_came_from(expression: str, zone: str, at: datetime) -> None:
-    """Nothing lies between a tick and the one that `next` gives."""
+    """There is no tick between a tick and the one that `next` returns."""
     schedule = parse(expression, timezone=zone)
     coming, last = schedule.next(at), schedule.previous(at)
     if coming is not None:

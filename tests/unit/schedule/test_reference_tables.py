@@ -44,7 +44,7 @@ def test_the_next_ticks_are_those_of_the_table(expression: str, zone: str, after
 
 @pytest.mark.parametrize(("expression", "field"), REFUSALS)
 def test_a_wrong_expression_is_refused_in_the_name_of_its_field(expression: str, field: str) -> None:
-    """One line that says what stood there and what may stand there."""
+    """One line with what was given and what is allowed."""
     with pytest.raises(ScheduleInvalidError) as caught:
         parse(expression)
     assert caught.value.field == field

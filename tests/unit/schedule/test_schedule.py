@@ -275,7 +275,7 @@ def test_a_cron_has_no_tick_before_its_start() -> None:
     assert parse("0 6 * * *", start=SIX + timedelta(microseconds=1)).next(utc(2026, 1, 1)) == SIX + timedelta(days=1)
 
 
-def test_a_one_time_schedule_pays_no_heed_to_a_start() -> None:
+def test_a_one_time_schedule_ignores_its_start() -> None:
     """Scheduler User Guide, "One-time schedules"."""
     assert parse("at(2026-11-29T06:00:00)", start=utc(2027, 1, 1)).next(utc(2026, 1, 1)) == SIX
 
@@ -309,7 +309,7 @@ def test_a_one_time_schedule_pays_no_heed_to_a_start() -> None:
     ],
 )
 def test_a_cron_in_words(expression: str, words: str) -> None:
-    """The zone stands at the end."""
+    """The zone comes last."""
     assert parse(expression, timezone="Europe/Berlin").describe() == f"{words}, Europe/Berlin"
 
 
