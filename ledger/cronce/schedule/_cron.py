@@ -7,6 +7,7 @@ up to 2199 at most once, whatever the expression, and never steps through minute
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -127,7 +128,8 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
     words = split_fields(fields)
     if len(words) < len(_FIELDS):
         missing = _FIELDS[len(words)].name
-        raise ScheduleInvalidError(missing, None, f"{_SIX}; got {len(words)}")
+        instead = _instead_of_five(words) if len(words) == len(_FIELDS) - 1 else ""
+        raise ScheduleInvalidError(missing, None, f"{_SIX}; got {len(words)}{instead}")
     if len(words) > len(_FIELDS):
         raise ScheduleInvalidError("expression", " ".join(words[len(_FIELDS) :]), f"{_SIX}; got {len(words)}")
     minutes, hours, day_of_month, month, day_of_week, year = words
@@ -142,6 +144,17 @@ def parse_cron(fields: str) -> tuple[Cron, str]:
         name, text = ("day-of-month", day_of_month) if day_of_week == "?" else ("day-of-week", day_of_week)
         raise ScheduleInvalidError(name, text, f"a day that exists in month {month}, year {year}")
     return cron, " ".join(words)
+
+
+def _instead_of_five(words: list[str]) -> str:
+    """What five fields in the brackets may mean."""
+    text = " ".join(words)
+    if "?" not in words:
+        return f"; without the brackets, {text} is Unix cron"
+    with suppress(ScheduleInvalidError):
+        parse_cron(f"{text} *")
+        return f": cron({text} *)"
+    return ""
 
 
 def _wall(year: int, month: int, day: int, hour: int, minute: int) -> datetime:

@@ -12,6 +12,10 @@ from cronce.schedule.errors import ScheduleInvalidError
 
 _RATE = re.compile(r"(?P<value>[0-9]{1,9}) (?P<unit>minute|hour|day)(?P<plural>s?)")
 _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+_OTHER_RATE = re.compile(
+    r"(?P<value>[0-9]{1,9})? *(?P<unit>s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)", re.IGNORECASE
+)
+_OTHER_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST_RATE = timedelta(days=36_525)
 _AT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 _END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
@@ -96,12 +100,28 @@ def parse_rate(text: str, start: datetime | None) -> tuple[Rate, str]:
     value = int(match["value"]) if match else 0
     # EventBridge Scheduler checks singular and plural: it refuses `rate(1 hours)`.
     if match is None or value < 1 or bool(match["plural"]) is (value == 1):
-        raise ScheduleInvalidError(
-            "rate", text, "a whole number from 1 and its unit: 1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days"
-        )
+        examples = "1 minute, 5 minutes, 1 hour, 2 hours, 1 day, 7 days"
+        raise ScheduleInvalidError("rate", text, _instead_of(text) or f"a whole number from 1 and its unit: {examples}")
     if value > _LONGEST_RATE // _UNITS[match["unit"]]:
         raise ScheduleInvalidError("rate", text, "at most a hundred years")
     return Rate(interval=value * _UNITS[match["unit"]], start=start), f"{value} {match['unit']}{match['plural']}"
+
+
+def rate_of(seconds: int) -> str:
+    """What to write for an interval: a rate, or the clock's `every` if it is not in whole minutes."""
+    if seconds % 60:
+        return (
+            f'a whole number of minutes such as rate(1 minute); only `cronce clock` has seconds: every = "{seconds}s"'
+        )
+    unit = next(unit for unit in reversed(_UNITS) if seconds % _UNITS[unit].total_seconds() == 0)
+    value = seconds // int(_UNITS[unit].total_seconds())
+    return f"rate({value} {unit}{'' if value == 1 else 's'})"
+
+
+def _instead_of(text: str) -> str:
+    match = _OTHER_RATE.fullmatch(text.strip())
+    seconds = int(match["value"] or 1) * _OTHER_UNITS[match["unit"][0].lower()] if match else 0
+    return rate_of(seconds) if seconds else ""
 
 
 def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
@@ -116,10 +136,23 @@ def parse_at(text: str, zone: tzinfo) -> tuple[Once, str]:
     except ValueError:
         wall = None
     if wall is None or not FIRST_YEAR <= wall.year <= LAST_YEAR:
-        raise ScheduleInvalidError("at", text, allowed)
+        raise ScheduleInvalidError("at", text, _instead_of_time(text) or allowed)
     instant = wall.replace(tzinfo=zone).astimezone(UTC)
     if instant.astimezone(zone).replace(tzinfo=None) != wall:
         raise ScheduleInvalidError(
             "at", text, f"a local time that exists in {zone}; the clocks are set forward over this one"
         )
     return Once(instant=instant), text
+
+
+def _instead_of_time(text: str) -> str:
+    """The same moment as EventBridge takes it, for a time with a zone, a fraction or no seconds."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return ""
+    if not FIRST_YEAR < at.year < LAST_YEAR or len(text) <= len("2026-11-29"):
+        return ""
+    if at.tzinfo is None:
+        return f"at({at:%Y-%m-%dT%H:%M:%S})"
+    return f"at({at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}) and timezone='UTC'"

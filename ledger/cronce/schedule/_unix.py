@@ -26,6 +26,7 @@ from cronce.schedule._fields import (
     runs_in,
     split_fields,
 )
+from cronce.schedule._ticks import rate_of
 from cronce.schedule.errors import ScheduleInvalidError
 
 _MACROS = {
@@ -150,13 +151,7 @@ def _instead_of_every(text: str) -> str:
     whole = hours * 3600 + minutes * 60 + seconds
     if whole == 0:
         return "rate(5 minutes), rate(1 hour), rate(1 day)"
-    if whole % 60:
-        return f'a whole number of minutes such as rate(1 minute); only `cronce clock` has seconds: every = "{whole}s"'
-    value, unit = next((whole // size, unit) for unit, size in _RATE_UNITS if whole % size == 0)
-    return f"rate({value} {unit}{'' if value == 1 else 's'})"
-
-
-_RATE_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
+    return rate_of(whole)
 
 
 def _hash(words: list[str]) -> str | None:

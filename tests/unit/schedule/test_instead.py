@@ -8,7 +8,7 @@ import pytest
 
 from cronce.schedule import ScheduleInvalidError, parse
 
-INSTEAD = re.compile(r"(?:cron|rate)\([^)]*\)")
+INSTEAD = re.compile(r"(?:cron|rate|at)\([A-Z0-9][^)]*\)")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,24 @@ def test_two_day_fields_that_eventbridge_cannot_combine_are_refused_with_the_tru
         ("0 6 ? * 1-5", "cron(0 6 ? * MON-FRI *)"),
         ("0 6 1 * ?", "cron(0 6 1 * ? *)"),
         ("0 6 ? * *", "cron(0 6 ? * * *)"),
+        ("cron(0 6 ? * MON-FRI)", "cron(0 6 ? * MON-FRI *)"),
+        ("cron(0 6 * * *)", "without the brackets, 0 6 * * * is Unix cron"),
+        ("rate(1 hours)", "rate(1 hour)"),
+        ("rate(5 minute)", "rate(5 minutes)"),
+        ("rate(5 min)", "rate(5 minutes)"),
+        ("rate(5m)", "rate(5 minutes)"),
+        ("rate(Hour)", "rate(1 hour)"),
+        ("rate(2 weeks)", "rate(14 days)"),
+        ("rate(30 seconds)", 'every = "30s"'),
+        ("rate(90 seconds)", 'every = "90s"'),
+        ("rate(120 seconds)", "rate(2 minutes)"),
+        ("rate(0 minutes)", "a whole number from 1"),
+        ("at(2026-11-29T06:00:00Z)", "at(2026-11-29T06:00:00) and timezone='UTC'"),
+        ("at(2026-11-29T06:00:00+01:00)", "at(2026-11-29T05:00:00) and timezone='UTC'"),
+        ("at(2026-11-29T06:00)", "at(2026-11-29T06:00:00)"),
+        ("at(2026-11-29 06:00:00)", "at(2026-11-29T06:00:00)"),
+        ("at(2026-11-29)", "yyyy-mm-ddThh:mm:ss"),
+        ("at(2026-02-30T06:00:00)", "yyyy-mm-ddThh:mm:ss"),
     ],
 )
 def test_a_refusal_has_the_expression_to_write_instead(expression: str, instead: str) -> None:
