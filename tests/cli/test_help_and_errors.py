@@ -247,6 +247,89 @@ def test_the_option_wins_over_the_environment(ledger_file: LedgerFile, tmp_path:
     assert len(json.loads(said.stdout)["runs"]) == 1
 
 
+def without_click(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `cronce` as a base install does."""
+    program = f"import sys; sys.modules['click'] = None; sys.argv = ['cronce', *{list(arguments)!r}];"
+    command = [sys.executable, "-c", f"{program} from cronce.cli.main import main; main()"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_base_install_has_help_and_a_version() -> None:
+    """The help lists every command, and which of them need more."""
+    said = without_click("--help")
+    assert said.returncode == 0
+    assert [name for name in COMMANDS if name not in said.stdout] == []
+    assert without_click("help").stdout == said.stdout
+    assert without_click("help", "exec").stdout == without_click("exec", "--help").stdout
+    assert without_click("--version").stdout == process("--version").stdout
+    alone = without_click()
+    assert (alone.returncode, alone.stdout, alone.stderr) == (64, "", said.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["exce"], "exec"),
+        (["rusn"], "runs"),
+        (["exec", "--jbo", "x", "--", "true"], "--job"),
+        (["exec", "--on-lots=HOLD", "--", "true"], "--on-lost"),
+        (["pin", "--pol", "1s", "--", "true"], "--poll"),
+        (["clock", "--chek"], "--check"),
+    ],
+)
+def test_a_typo_is_answered_with_what_was_probably_meant(arguments: list[str], meant: str) -> None:
+    """In the base install; 64 and one line."""
+    said = without_click(*arguments)
+    assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (64, "", 1)
+    assert f"did you mean {meant}?" in said.stderr
+
+
+@pytest.mark.parametrize("command", ["exec", "pin", "clock", "nothing"])
+def test_what_somebody_typed_is_no_command_for_the_terminal(command: str) -> None:
+    """Control characters are shown as escapes, also where nothing is close."""
+    for arguments in ([command, "--\x1b[31mred=1"], [f"\x1b]0;{command}\x07"]):
+        said = without_click(*arguments)
+        assert said.returncode == 64
+        assert said.stderr.replace("\n", "").isprintable()
+
+
+def test_an_unknown_variable_is_a_warning_that_names_the_nearest(ledger_file: LedgerFile) -> None:
+    """It would be ignored without a word; the work is done all the same."""
+    which = ["exec", "--ledger", ledger_file.url, "--job", JOB, "--period", "2027", "--log-format", "text"]
+    said = process(*which, "--", "true", CRONCE_POLCY="{}", CRONCE_XYZZY_QUUX="")
+    assert said.returncode == 0
+    assert "CRONCE_POLCY is not a variable of cronce; did you mean CRONCE_POLICY?" in said.stderr
+    assert "CRONCE_XYZZY_QUUX is not a variable of cronce\n" in said.stderr
+
+
+def test_lines_of_exec_are_for_people_or_json(ledger_file: LedgerFile) -> None:
+    """JSON where stderr is no terminal; `--quiet` leaves errors only."""
+    which = ["exec", "--ledger", ledger_file.url, "--job", JOB]
+    assert json.loads(process(*which, "--period", "1", "--", "true").stderr.splitlines()[0])["level"] == "INFO"
+    text = process(*which, "--log-format=text", "--period", "2", "--", "true").stderr.splitlines()
+    assert text[0] == f"cronce: {JOB} 2 claimed (attempt 1)"
+    assert text[1].startswith(f"cronce: {JOB} 2 succeeded (attempt 1, exit code 0, ")
+    again = process(*which, "--log-format=text", "--period", "2", "--", "true")
+    assert again.stderr.startswith(f"cronce: {JOB} 2 is not started: already done")
+    assert process(*which, "--quiet", "--period", "3", "--", "true").stderr == ""
+    assert "exit_code" in process(*which, "--quiet", "--period", "4", "--", "false").stderr
+    wrong = process(*which, "--log-format", "xml", "--", "true")
+    assert (wrong.returncode, len(wrong.stderr.splitlines())) == (64, 1)
+
+
+@pytest.mark.lane("terminal")
+def test_at_a_terminal_exec_prints_a_short_line(ledger_file: LedgerFile) -> None:
+    """For people."""
+    ours, theirs = os.openpty()
+    which = ["exec", "--ledger", ledger_file.url, "--job", JOB, "--period", "5", "--", "true"]
+    subprocess.run([CRONCE, *which], check=True, stderr=theirs, stdin=subprocess.DEVNULL)
+    said = os.read(ours, 4096).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert said.startswith(f"cronce: {JOB} 5 claimed (attempt 1)")
+    assert max(map(len, said.splitlines())) < 80
+
+
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_a_missing_extra_is_said_with_how_to_install_it(ledger_file: LedgerFile, missing: str) -> None:
     """A task's image has neither library, and `exec` needs none."""

@@ -73,13 +73,85 @@ def test_the_policy_of_the_environment_refuses_a_late_start(host: Host) -> None:
 
 @pytest.mark.parametrize("missing", ["CRONCE_LEDGER", "CRONCE_JOB", "CRONCE_PERIOD"])
 def test_without_a_part_of_the_environment_nothing_starts(host: Host, missing: str) -> None:
-    """The error names the variable, and nothing is written."""
+    """64 and one line that names the variable, not an option; nothing is written."""
     task = start_task(host, "return", "1", env={missing: ""})
-    assert task.wait() == 1
-    assert "InputMissingError" in task.err
-    assert missing in task.err
+    assert task.wait() == 64
+    assert len(task.err.splitlines()) == 1
+    assert missing in task.event("unusable")["message"]
+    assert "--" not in task.err
     assert lines(host) == []
     assert not (host.folder / "runs.db").exists()
+
+
+def test_with_the_ledger_away_it_is_one_line_and_69(host: Host) -> None:
+    """As for `cronce exec`: the event has the metric and how long it took. A program can still catch the error."""
+    away = {"CRONCE_LEDGER": "sqlite:////no/such/folder/runs.db", "CRONCE_METRICS": "emf"}
+    task = start_task(host, "return", "1", env=away)
+    assert task.wait() == 69
+    assert len(task.err.splitlines()) == 1
+    event = task.event("unavailable")
+    assert "/no/such/folder" in event["message"]
+    assert (event["LedgerUnavailable"], event["job"], event["duration"] >= 0) == (1, JOB, True)
+    catching = (
+        "from cronce import LedgerUnavailableError, run_once\n"
+        "try: run_once(print)\n"
+        "except LedgerUnavailableError as error: print(error.where, error.transient)"
+    )
+    names = {"CRONCE_JOB": JOB, "CRONCE_PERIOD": PERIOD}
+    caught = host.start(sys.executable, "-c", catching, env=names | away)
+    assert caught.wait() == 0
+    assert b"/no/such/folder" in caught.out
+
+
+def test_force_needs_a_persons_trigger_and_has_an_actor(host: Host) -> None:
+    """64 for a force with the trigger `schedule`; else the actor is recorded, whoever it is."""
+    assert start_task(host, "return", "1").wait() == 0
+    assert start_task(host, "return", "2", env={"CRONCE_FORCE": "again"}).wait() == 64
+    assert start_task(host, "return", "2", env={"CRONCE_FORCE": "again", "CRONCE_TRIGGER": "manual"}).wait() == 0
+    run = host.run()
+    assert run is not None
+    assert (run.attempt, run.result) == (2, "2")
+    assert run.actor
+
+
+def test_the_result_of_work_that_cannot_be_stored_is_flagged(host: Host) -> None:
+    """Whatever its own methods raise; a checkpoint that cannot be stored does not end the work."""
+    program = (
+        "from cronce import run_once\n"
+        "class D(dict):\n"
+        "    def items(self): raise RuntimeError('odd')\n"
+        "def work(claim):\n"
+        "    assert claim.checkpoint(D(a=1)) is False\n"
+        "    return D(a=1)\n"
+        "run_once(work)"
+    )
+    names = {"CRONCE_LEDGER": host.url, "CRONCE_JOB": JOB, "CRONCE_PERIOD": PERIOD}
+    task = host.start(sys.executable, "-c", program, env=names)
+    assert task.wait() == 0
+    run = host.run()
+    assert run is not None
+    assert (run.status, run.result, run.result_flag) == ("SUCCEEDED", None, "NOT_JSON")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_other_signals_that_end_a_program_interrupt_the_run(host: Host, number: signal.Signals) -> None:
+    """FAILED(interrupted), which does not count."""
+    task = start_task(host, "sleep")
+    host.await_log("attempt")
+    task.send(number)
+    assert task.wait() in (128 + number, -number)
+    run = host.run()
+    assert run is not None
+    assert (run.status, run.reason, run.failures) == ("FAILED", "interrupted", 0)
+
+
+def test_a_reader_of_stderr_that_is_gone_does_not_change_the_exit_code(host: Host) -> None:
+    """A line that could not be written is not written again at exit."""
+    program = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 2); os.execv(sys.argv[1], sys.argv[1:])"
+    names = {"CRONCE_LEDGER": host.url, "CRONCE_JOB": JOB, "CRONCE_PERIOD": PERIOD}
+    arguments = ("-c", program, sys.executable, str(PROGRAM), "return", "1")
+    assert host.start(sys.executable, *arguments, env=names).wait() == 0
+    assert host.ended_run() == ("SUCCEEDED", None)
 
 
 def test_an_exception_is_the_runs_failure_and_passes_on(host: Host) -> None:

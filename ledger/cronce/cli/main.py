@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from cronce.vocabulary import exit_codes
@@ -51,6 +52,9 @@ def main() -> NoReturn:
         # What is claimed is settled by now (`cronce.guard.attempt`).
         sys.stderr.write(f"cronce {arguments[0]}: unexpected error: {error!r}\n")
         code = exit_codes.GUARD_FAILED
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # what cannot be written is lost
+            stream.flush()
     # The interpreter's own exit takes half as long again as everything before it.
     os._exit(code)
 

@@ -73,6 +73,7 @@ class TaskSettings:
     force_called: str = FORCE
     actor: str | None = None
     note: str | None = None
+    has_options: bool = True
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str], options: Mapping[str, str] = _NO_OPTIONS) -> TaskSettings:
@@ -115,9 +116,8 @@ class TaskSettings:
         Raises:
             InputMissingError: Nobody gave it.
         """
-        return _required(
-            self.ledger, "the ledger's URL", f"give --ledger or set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1"
-        )
+        how = f"{self._give('--ledger')}set {LEDGER}, e.g. dynamodb://runs?region=eu-west-1"
+        return _required(self.ledger, "the ledger's URL", how)
 
     def required_job(self) -> JobName:
         """The job's name.
@@ -125,7 +125,7 @@ class TaskSettings:
         Raises:
             InputMissingError: Nobody gave it.
         """
-        return _required(self.job, "the job's name", f"give --job or set {JOB}, e.g. daily-digest")
+        return _required(self.job, "the job's name", f"{self._give('--job')}set {JOB}, e.g. daily-digest")
 
     def required_period(self) -> Period:
         """The period.
@@ -136,9 +136,13 @@ class TaskSettings:
         return _required(
             self.period,
             "the period",
-            f"give --period or --scheduled-time, or set {SCHEDULED_TIME} (EventBridge Scheduler fills it) or {PERIOD};"
-            " it is never taken from the clock, because a late or repeated start would then be another period",
+            f"{self._give('--period or --scheduled-time,')}set {SCHEDULED_TIME} (EventBridge Scheduler fills it)"
+            f" or {PERIOD}; it is never taken from the clock, because a late or repeated start would then be another"
+            " period",
         )
+
+    def _give(self, options: str) -> str:
+        return f"give {options} or " if self.has_options else ""
 
     def run_name(self) -> RunName:
         """The run.

@@ -25,6 +25,9 @@ _OK = b"ok"
 _LONGEST_SILENCE = 5.0
 """Seconds that a connection may take to send its value."""
 
+_LONGEST_ANSWER = 600.0
+"""Seconds that `send` waits. The ledger may be away for as long as the lease lasts."""
+
 _MOST_CONNECTIONS = 64
 _PAUSE_AFTER_ERROR = 0.1
 _CREDENTIALS = struct.Struct("3i")
@@ -71,33 +74,43 @@ class CheckpointServer:
                 time.sleep(_PAUSE_AFTER_ERROR)
 
     def _serve_once(self) -> None:
-        for number, _ in self._poll.poll(1000 if self._open else None):
-            if number == self._listener.fileno():
-                self._accept()
-            elif (complete := self._open[number].read()) is not None:
-                connection = self._close(number)
-                if complete:
-                    self._answer(connection)
-                connection.socket.close()
         now = time.monotonic()
         for number, connection in list(self._open.items()):
             if connection.until <= now:
-                self._close(number).socket.close()
+                self._close(number)
+        for number, _ in self._poll.poll(1000 if self._open else None):
+            if number == self._listener.fileno():
+                self._accept()
+                continue
+            try:
+                if self._open[number].read():
+                    self._answer(self._open[number])
+                elif not self._open[number].failed:
+                    continue
+            except Exception:  # noqa: BLE001  # whatever it is, that connection must not wait for ever
+                self._close(number)
+            else:
+                self._close(number)
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
-        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-        if len(self._open) >= _MOST_CONNECTIONS or not is_descendant(pid, of=self._root):
-            connection.close()
-            return
-        connection.setblocking(False)
-        self._open[connection.fileno()] = _Connection(connection)
-        self._poll.register(connection, select.POLLIN)
+        number = connection.fileno()
+        try:
+            ours = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            pid, _, _ = _CREDENTIALS.unpack(ours)
+            if len(self._open) < _MOST_CONNECTIONS and is_descendant(pid, of=self._root):
+                connection.setblocking(False)
+                self._poll.register(connection, select.POLLIN)
+                self._open[number] = _Connection(connection)
+        finally:
+            if number not in self._open:
+                connection.close()
 
-    def _close(self, number: int) -> _Connection:
-        """Forget the connection."""
-        self._poll.unregister(number)
-        return self._open.pop(number)
+    def _close(self, number: int) -> None:
+        with suppress(Exception):
+            self._poll.unregister(number)
+        if connection := self._open.pop(number, None):
+            connection.socket.close()
 
     def _answer(self, connection: _Connection) -> None:
         """Store the value and say so, or say why not."""
@@ -116,6 +129,7 @@ class _Connection:
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
         self.until = time.monotonic() + _LONGEST_SILENCE
+        self.failed = False
         self._data = b""
 
     @property
@@ -123,24 +137,24 @@ class _Connection:
         """The value that arrived."""
         return self._data.partition(b"\n")[2].decode("utf-8", "surrogateescape")
 
-    def read(self) -> bool | None:
-        """Take in what has arrived; true once the value is complete, false if it never will be, None until then."""
+    def read(self) -> bool:
+        """Take in what has arrived; true once the value is complete. `failed` says that it never will be."""
         try:
             more = self.socket.recv(65536)
         except BlockingIOError:
-            return None
-        except OSError:
             return False
+        except OSError:
+            more = b""
         self._data += more
         length, line_feed, value = self._data.partition(b"\n")
-        if line_feed and length.isdigit() and len(value) >= min(int(length), _MOST_BYTES):
-            return True
-        return None if more and len(self._data) <= _MOST_BYTES else False
+        self.failed = not more or len(self._data) > _MOST_BYTES
+        return bool(line_feed) and length.isdigit() and len(value) >= min(int(length), _MOST_BYTES)
 
 
 def send(address: str, text: str) -> str:
     """Hand the value over; the empty string if it was stored, else the reason."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_LONGEST_ANSWER)
         connection.connect(_bytes_of(address))
         with suppress(BrokenPipeError):  # the answer says why no more was read
             data = text.encode("utf-8", "surrogateescape")[:_MOST_BYTES]  # far too much to be stored, as it was before

@@ -8,17 +8,27 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from cronce.client.claim import Claim, Refusal, Terminated
 from cronce.client.ledger import Ledger, new_token
-from cronce.client.reporting import warn_of_unknown_variables
+from cronce.client.reporting import report, warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
 from cronce.guard.attempt import attempt
+from cronce.vocabulary import exit_codes
+from cronce.vocabulary.errors import (
+    CronceError,
+    InputInvalidError,
+    InputMissingError,
+    LeaseLostError,
+    LedgerUnavailableError,
+)
+from cronce.vocabulary.values import replace
 
 __all__ = ["run_once"]
 
 T = TypeVar("T")
+E = TypeVar("E", bound=CronceError)
 
 
 def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T | Refusal:
@@ -52,16 +62,28 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
         What `work` returned, or the refusal. The reason of a refusal is logged.
 
     Raises:
-        InputInvalidError: A variable of the environment is not usable.
-        InputMissingError: A variable of the environment is missing.
-        LedgerUnavailableError: The ledger cannot be used; the work did not start.
-        LeaseLostError: The work has ended, but its run belongs to another process.
+        InputInvalidError: A variable of the environment is not usable. Uncaught, it ends the program with code 64.
+        InputMissingError: A variable of the environment is missing. Likewise 64.
+        LedgerUnavailableError: The ledger cannot be used; the work did not start. Likewise 69.
+        LeaseLostError: The work has ended, but its run belongs to another process. Likewise 70.
     """
+    try:
+        return _run(work, ledger)
+    except (InputInvalidError, InputMissingError) as error:
+        report("unusable", level="ERROR", message=str(error))
+        raise _with_exit_code(error, exit_codes.USAGE) from None
+    except LedgerUnavailableError as error:
+        raise _with_exit_code(error, exit_codes.UNAVAILABLE) from error.__cause__
+    except LeaseLostError as error:
+        raise _with_exit_code(error, exit_codes.LEASE_LOST) from error.__cause__
+
+
+def _run(work: Callable[[Claim], T], ledger: Ledger | None) -> T | Refusal:
     warn_of_unknown_variables(os.environ)
-    settings = TaskSettings.from_environ(os.environ)
-    if ledger is None:
-        ledger = Ledger.from_settings(settings)
-    request = settings.claim_request(token=new_token(), owner=ledger.owner)
+    settings = replace(TaskSettings.from_environ(os.environ), has_options=False)
+    settings.run_name()
+    open_ledger = Ledger.from_settings(settings) if ledger is None else ledger
+    request = settings.claim_request(token=new_token(), owner=open_ledger.owner)
 
     def guarded(claim: Claim) -> T:
         claim.start_heartbeat()
@@ -74,9 +96,19 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
             claim.complete(result)
 
     with _StopSignals() as signals:
-        result = attempt(request.run, lambda: ledger.submit(request, stop=signals.received), guarded, settle)
+        result = attempt(request.run, lambda: open_ledger.submit(request, stop=signals.received), guarded, settle)
         if isinstance(result, Refusal):
             signals.raise_if_received()
+    return result
+
+
+def _with_exit_code(error: E, code: int) -> E:
+    """The error, of a kind that ends the program with that code and no traceback if nobody catches it."""
+    kind: Any = type(type(error).__name__, (type(error), SystemExit), {"__module__": type(error).__module__})
+    ending = kind.__new__(kind)
+    ending.args, ending.code = error.args, code
+    ending.__dict__.update(error.__dict__)
+    result: E = ending
     return result
 
 
