@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -460,7 +461,9 @@ def test_allow_lets_runs_of_a_job_overlap(lab: Lab) -> None:
     one = won(claim(lab, policy=ALLOW))
     two = won(claim(lab, policy=ALLOW, period="2026-11-30"))
     assert (one.fence, two.fence) == (1, 1)
-    assert lab.store.get(lab.job, "slot") is None
+    slot = lab.store.get(lab.job, "slot")
+    assert isinstance(slot, SlotRecord)
+    assert (slot.period, slot.fence, slot.mode) == (None, 0, "ALLOW")
     one.complete()
     two.complete()
 
@@ -664,3 +667,50 @@ def test_a_claim_that_slept_before_it_got_its_slot_is_refused(lab: Lab) -> None:
     assert why(claim(lab, "slept")) is RefusalReason.LEASE_LOST
     assert standing(lab) == rivals[0].record
     rivals[0].complete()
+
+
+# Policies that change, and the order of ticks.
+
+
+def test_forbid_does_not_start_beside_runs_of_an_earlier_allow(lab: Lab) -> None:
+    """Whether the slot is older than they are or not; as soon as the last of them has ended, it starts."""
+    won(claim(lab, period="2026-11-25")).complete()
+    lives = [won(claim(lab, period=period, policy=ALLOW)) for period in ("2026-11-26", "2026-11-27")]
+    for live in lives:
+        assert why(claim(lab)) is RefusalReason.OVERLAPPING
+        assert standing(lab).blocked_by == "2026-11-27"
+        live.complete()
+    mine = won(claim(lab))
+    assert (mine.attempt, mine.fence) == (1, 2)
+    mine.complete()
+    assert won(claim(lab, period="2026-11-30")).fence == 3
+
+
+def test_under_replace_an_older_tick_never_starts_after_a_newer_one(lab: Lab) -> None:
+    """Neither while it runs nor after it; only a person starts it then."""
+    policy = Policy(concurrency_policy=ConcurrencyPolicy.REPLACE)
+    hour = lab.clock.now().replace(minute=0, second=0, microsecond=0)
+    newer: dict[str, Any] = {"period": "newer", "scheduled_at": hour, "policy": policy}
+    older: dict[str, Any] = {"period": "older", "scheduled_at": hour - timedelta(hours=1), "policy": policy}
+    mine = won(claim(lab, **newer))
+    assert isinstance(claim(lab, **older), Refusal)
+    mine.complete()
+    assert why(claim(lab, **older)) is RefusalReason.REPLACED
+    run = standing(lab, "older")
+    assert (run.status, run.reason, run.blocked_by, run.attempt) == ("SKIPPED", "replaced", "newer", 0)
+    assert won(claim(lab, **older, trigger="manual")).attempt == 1
+
+
+def test_runs_that_wait_are_listed_in_order(lab: Lab) -> None:
+    """Until one that comes after them gets the slot."""
+    holder = won(claim(lab, period="2026-11-28"))
+    waiting = Policy(concurrency_policy=ConcurrencyPolicy.WAIT)
+    stop = threading.Event()
+    stop.set()
+    for period in ("2026-11-30T06:00:00Z", "2026-11-29T06:00:00Z"):
+        assert why(claim(lab, period=period, policy=waiting, stop=stop)) is RefusalReason.INTERRUPTED
+    listed = [waiter.period for waiter in lab.ledger().waiting(lab.job)]
+    assert listed == ["2026-11-29T06:00:00Z", "2026-11-30T06:00:00Z"]
+    holder.complete()
+    won(claim(lab, period="2026-12-01T06:00:00Z", policy=waiting))
+    assert lab.ledger().waiting(lab.job) == ()

@@ -38,12 +38,23 @@ def cost(wire: Wire) -> list[str]:
     return arrived
 
 
-def test_the_winner_under_allow_pays_one_write(lab: Lab, wire: Wire) -> None:
-    """And one for its completion: the floor."""
-    mine = won(claim(lab, ALLOW))
-    assert cost(wire) == [WRITE]
-    mine.complete({"sent": 3100})
-    assert cost(wire) == [WRITE]
+def test_the_winner_under_allow_pays_a_write_and_a_read(lab: Lab, wire: Wire) -> None:
+    """And a write for its completion. The first winner ever also writes into the slot that such runs exist."""
+    for period, expected in (("2026-11-29", [WRITE, READ, WRITE]), ("2026-11-30", [WRITE, READ])):
+        mine = won(claim(lab, ALLOW, period=period))
+        assert cost(wire) == expected
+        mine.complete({"sent": 3100})
+        assert cost(wire) == [WRITE]
+
+
+def test_the_first_claim_after_allow_looks_for_live_runs_twice(lab: Lab, wire: Wire) -> None:
+    """Before it takes the slot and after; the next one pays as ever."""
+    won(claim(lab, ALLOW)).complete()
+    cost(wire)
+    won(claim(lab, FORBID, period="2026-11-30")).complete()
+    assert cost(wire) == [WRITE, READ, "Query", WRITE, "Query", WRITE, WRITE, WRITE]
+    won(claim(lab, FORBID, period="2026-12-01"))
+    assert cost(wire) == [WRITE, READ, WRITE]
 
 
 @pytest.mark.parametrize("policy", [ALLOW, FORBID])
@@ -83,7 +94,7 @@ def test_a_take_over_is_one_more_write_than_a_first_claim(lab: Lab, wire: Wire) 
     cost(wire)
     lab.clock.advance(timedelta(minutes=2))
     assert won(claim(lab, ALLOW)).attempt == 2
-    assert cost(wire) == [WRITE, WRITE]
+    assert cost(wire) == [WRITE, WRITE, READ]
 
 
 def test_a_tick_that_is_too_late_costs_a_read_and_a_write(lab: Lab, wire: Wire) -> None:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from itertools import product
+from itertools import permutations, product
 
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.requests import ClaimRequest, bearable_skew
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Status
+from cronce.vocabulary.values import replace
 from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog
 from tests.simulation.interleavings import EPOCH, JOB, Bound, Figures, Search
 from tests.simulation.processes import Process, Script
@@ -56,6 +57,7 @@ class Scenario:
         skew: How far the second claimant believes its clock to be from the store's.
         deadline: The starting deadline.
         foreign: True if a foreign writer left a RUNNING row without a lease.
+        before: The first claimant's policy, if the second is of a later deployment with another one.
     """
 
     concurrency: ConcurrencyPolicy
@@ -67,6 +69,7 @@ class Scenario:
     skew: timedelta = timedelta(0)
     deadline: timedelta | None = None
     foreign: bool = False
+    before: ConcurrencyPolicy | None = None
 
     def __str__(self) -> str:
         words = [self.concurrency, self.on_lost, "one period" if self.same else "two periods"]
@@ -75,6 +78,7 @@ class Scenario:
         words += [f"clock {self.ahead.total_seconds():+g} s"]
         words += [f"skew {self.skew.total_seconds():g} s"] if self.skew else []
         words += ["foreign row"] if self.foreign else []
+        words += [f"after {self.before}"] if self.before else []
         words += [f"deadline {self.deadline.total_seconds():g} s"] if self.deadline else []
         return " ".join(words)
 
@@ -87,7 +91,8 @@ class Scenario:
             backoff_limit=int(self.fails),
             starting_deadline=self.deadline,
         )
-        first = ClaimRequest(run=RunName.of(JOB, "11-29", EPOCH), token="ta", owner="a", policy=policy)
+        earlier = replace(policy, concurrency_policy=self.before) if self.before else policy
+        first = ClaimRequest(run=RunName.of(JOB, "11-29", EPOCH), token="ta", owner="a", policy=earlier)
         period = "11-29" if self.same else "11-30"
         scheduled_at = EPOCH if self.same else EPOCH + timedelta(seconds=1)
         second = ClaimRequest(run=RunName.of(JOB, period, scheduled_at), token="tb", owner="b", policy=policy)
@@ -116,9 +121,9 @@ def default_plan() -> Iterator[tuple[Scenario, Bound]]:
     """What catches most mutants of the protocol, in about a minute."""
     yield from quick_plan()
     allow, forbid = ConcurrencyPolicy.ALLOW, ConcurrencyPolicy.FORBID
-    wait, replace = ConcurrencyPolicy.WAIT, ConcurrencyPolicy.REPLACE
+    wait, replacing = ConcurrencyPolicy.WAIT, ConcurrencyPolicy.REPLACE
     far = timedelta(seconds=60)
-    for policy in (allow, forbid, wait, replace):
+    for policy in (allow, forbid, wait, replacing):
         yield Scenario(concurrency=policy, same=True, foreign=True), QUIET
         yield Scenario(concurrency=policy, same=False, deadline=timedelta(seconds=12)), QUIET
     yield Scenario(concurrency=forbid, same=True, ahead=far, skew=far), COARSE
@@ -133,7 +138,10 @@ def default_plan() -> Iterator[tuple[Scenario, Bound]]:
     yield Scenario(concurrency=forbid, same=True), FINE
     yield Scenario(concurrency=forbid, same=False, observer="watchdog"), QUIET
     yield Scenario(concurrency=wait, same=False), COARSE
-    yield Scenario(concurrency=replace, same=False), TIMELESS
+    yield Scenario(concurrency=replacing, same=False), TIMELESS
+    yield Scenario(concurrency=forbid, same=False, before=allow), COARSE
+    yield Scenario(concurrency=allow, same=False, before=forbid), QUIET
+    yield Scenario(concurrency=wait, same=False, before=allow), QUIET
 
 
 def _farthest_apart() -> timedelta:
@@ -147,6 +155,8 @@ def wide_plan() -> Iterator[tuple[Scenario, Bound]]:
         ahead = MAX_CLOCK_SKEW if on_lost is OnLost.RETRY else -MAX_CLOCK_SKEW
         scenario = Scenario(concurrency=concurrency, on_lost=on_lost, same=same, observer=observer, ahead=ahead)
         yield scenario, COARSE if same else QUIET
+    for before, after in permutations(ConcurrencyPolicy, 2):
+        yield Scenario(concurrency=after, same=False, before=before), QUIET
 
 
 def deep_plan() -> Iterator[tuple[Scenario, Bound]]:

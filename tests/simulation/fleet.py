@@ -282,7 +282,9 @@ class Fleet:
         self._hold(job, broken_by_trust(claim._held, self._table.rows(claim.record), job.policy))
         for other in self._acting[job.name].values():
             if other is not claim and other.trust_left > 0:
-                self._hold(job, broken_by_overlap(claim._held, other._held, job.policy))
+                self._hold(
+                    job, broken_by_overlap(claim._held, other._held, {job.policy}, self._table.rows(claim.record))
+                )
         if job.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
             if claim.fence < self._fences[job.name]:
                 self._hold(job, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from cronce.protocol.operations import Get, Now, Skew, Sleep, StopTask, Swap, Swapped, Woke
+from cronce.protocol.operations import Get, Now, Running, Skew, Sleep, StopTask, Swap, Swapped, Woke
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, run_key
 from cronce.protocol.requests import ClaimRequest
+from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
 from tests.simulation.processes import UNANSWERED, AwaitEnd, Local, Process, Work, frozen
 from tests.simulation.promises import (
@@ -133,7 +134,7 @@ class Search:
         self._processes = processes
         self._names = [process.name for process in processes]
         self._asks = asks
-        self._policy = asks[0].policy
+        self._policy = asks[-1].policy  # the one in force
         self._bound = bound
         self._periods = tuple(sorted({ask.period for ask in asks}))
         self._keys = {key: place for place, key in enumerate((SLOT_KEY, *map(run_key, self._periods)))}
@@ -249,6 +250,10 @@ class Search:
             case Get(_, key):
                 stands = rows[self._keys[key]]
                 goes(f"reads {key}", rows, stands, self._records[stands])
+            case Running():
+                runs = [self._records[each] for each in rows[1:]]
+                running = tuple(run for run in runs if isinstance(run, RunRecord) and run.status is Status.RUNNING)
+                goes("reads the running runs", rows, rows, running)
             case Swap(record, expected):
                 write = self._number(record), self._number(expected)
                 written = self._written(rows, *write)
@@ -279,7 +284,7 @@ class Search:
                     goes(f"hears that {awaited} stopped", rows, None, None)
                 return
         if state.faults:
-            if isinstance(local.asks, Get | Swap):
+            if isinstance(local.asks, Get | Running | Swap):
                 goes("has no answer and gives up", rows, UNANSWERED, UNANSWERED, faults=1)
             steps.append(Step(name, "dies", self._moved(state, rows, dead=1 << number, faults=1)))
 
@@ -331,7 +336,7 @@ class Search:
             BrokenRuleError: One is broken.
         """
         table: Rows | None = None
-        acting: list[Local] = []
+        acting: list[tuple[Local, Policy]] = []
         for number, process in enumerate(self._processes):
             local = process.local(state.locals[number])
             if (
@@ -343,16 +348,17 @@ class Search:
                 _raise(broken_by_result(self._asks[number], local.result, table))
                 self._right.add((number, local.number, state.rows))
             if local.acting and not state.dead >> number & 1 and process.trusts(local, EPOCH + state.at):
-                acting.append(local)
+                acting.append((local, self._asks[number].policy))
                 if (number, local.number, state.rows) not in self._right:
                     table = table or self._table(state.rows)
-                    _raise(broken_by_trust(local.acting, table, self._policy))
+                    _raise(broken_by_trust(local.acting, table, self._asks[number].policy))
                     self._right.add((number, local.number, state.rows))
-        for place, one in enumerate(acting):
-            for other in acting[:place]:
+        for place, (one, policy) in enumerate(acting):
+            for other, others_policy in acting[:place]:
                 assert one.acting is not None
                 assert other.acting is not None
-                _raise(broken_by_overlap(other.acting, one.acting, self._policy))
+                table = table or self._table(state.rows)
+                _raise(broken_by_overlap(other.acting, one.acting, {policy, others_policy}, table))
         if state.rows not in self._closed:
             self._closed.add(state.rows)
             later = EPOCH + timedelta(days=1)

@@ -78,10 +78,8 @@ MUTANTS = (
     Mutant(
         "unlock without owner check",
         _HOLDING,
-        "        yield from swap(slot.freed(), slot)",
-        "        from cronce.protocol.operations import get_slot\n"
-        "        now_held = yield from get_slot(slot.job)\n"
-        "        yield from swap(now_held.freed(), now_held)",
+        "not answer.stands.is_held_as(slot):",
+        "answer.stands.period is None:",
         "a late owner frees the next owner's slot (ShedLock on DynamoDB)",
     ),
     Mutant(
@@ -136,8 +134,8 @@ MUTANTS = (
     Mutant(
         "slot forgotten",
         _CLAIMING,
-        "is not ConcurrencyPolicy.ALLOW:",
-        "is ConcurrencyPolicy.WAIT:",
+        "is ConcurrencyPolicy.ALLOW:\n            if ask.has_slot:",
+        "is not ConcurrencyPolicy.WAIT:\n            if ask.has_slot:",
         "FORBID and REPLACE behave like ALLOW",
     ),
     Mutant(
@@ -192,8 +190,8 @@ MUTANTS = (
     Mutant(
         "no allowance for skew",
         _RECORDS,
-        "now > self.lease_until + max_clock_skew",
-        "now > self.lease_until - max_clock_skew",
+        "now - max_clock_skew > self.lease_until",
+        "now + max_clock_skew > self.lease_until",
         "a reader whose clock is ahead takes over a living run",
     ),
     Mutant(
@@ -335,6 +333,90 @@ MUTANTS = (
         "reason=Reason.REPLACED if replaced else outcome.reason",
         "reason=outcome.reason",
         "nobody sees that a newer run took its place, and it is begun again",
+    ),
+    Mutant(
+        "runs of ALLOW not looked for",
+        _SLOT,
+        "    for run in (yield from get_running(ask.job)):",
+        "    for run in (yield from get_running(ask.job))[:0]:",
+        "after a change of the policy, a run under FORBID starts beside a live one",
+    ),
+    Mutant(
+        "said to be the only one before looking",
+        _RECORDS,
+        "mode=SlotMode.CHECKING if self.mode else None,",
+        "mode=None,",
+        "a run of ALLOW that began at that moment is not found",
+    ),
+    Mutant(
+        "ALLOW not announced",
+        _SLOT,
+        "    while slot is None or slot.mode != SlotMode.ALLOW:",
+        "    while slot is None:",
+        "after FORBID and ALLOW, a run under FORBID starts beside a live one",
+    ),
+    Mutant(
+        "older tick starts after a newer one",
+        _SLOT,
+        "and ask.scheduled_at < slot.newest_at",
+        "and ask.scheduled_at > slot.newest_at",
+        "03:00 starts after 05:00 was replaced",
+    ),
+    Mutant(
+        "tick of the future is the newest",
+        _RECORDS,
+        "run.trigger.by_person or due > at + MAX_CLOCK_SKEW:",
+        "run.trigger.by_person:",
+        "a forged claim keeps every tick until then from starting",
+    ),
+    Mutant(
+        "waits in no order",
+        _SLOT,
+        "            if waiter.is_of(held.run):\n                break\n",
+        "            break\n",
+        "06:00 starts before 05:00, which waits longer",
+    ),
+    Mutant(
+        "waits for those who gave up",
+        _SLOT,
+        "and run.liveness(now, max_clock_skew=ask.max_clock_skew) is Liveness.ALIVE",
+        "and run.liveness(now, max_clock_skew=ask.max_clock_skew) is not Liveness.ENDED",
+        "a dead run that waited holds up all behind it",
+    ),
+    Mutant(
+        "slot kept while others wait",
+        _HOLDING,
+        "            slot = answer.stands  # a run was added to those that wait\n",
+        "            return\n",
+        "the job looks busy after its run is over",
+    ),
+    Mutant(
+        "run kept although its slot cannot be used",
+        _CLAIMING,
+        "        if not error.transient:\n",
+        "        if error.transient:\n",
+        "a run that never started stands RUNNING for a whole lease",
+    ),
+    Mutant(
+        "skipped attempt counted",
+        _HOLDING,
+        "attempt=run.attempt - (outcome.event in _NOT_STARTED),",
+        "attempt=run.attempt,",
+        "the first real start is attempt 2",
+    ),
+    Mutant(
+        "repeated success called lost",
+        _RECORDS,
+        "reason=Reason.LEASE_LOST if running else self.reason,",
+        "reason=self.reason or Reason.LEASE_LOST,",
+        "the history says that a success lost its lease",
+    ),
+    Mutant(
+        "lease beyond the calendar",
+        _RECORDS,
+        "if now - max_clock_skew > self.lease_until else",
+        "if now > self.lease_until + max_clock_skew else",
+        "a foreign writer's date stops every claim with an error of arithmetic",
     ),
     Mutant(
         "lateness judged by a wrong clock",

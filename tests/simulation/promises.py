@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held, Lost, finish
 from cronce.protocol.observing import NotReleased, ReleaseRequest, release
-from cronce.protocol.operations import Get, Now, Skew, Steps, Swap, Swapped
-from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.operations import Get, Now, Running, Skew, Steps, Swap, Swapped
+from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotMode, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
@@ -34,11 +35,17 @@ def broken_by_trust(held: Held, rows: Rows, policy: Policy) -> str | None:
     return None
 
 
-def broken_by_overlap(one: Held, other: Held, policy: Policy) -> str | None:
-    """What is wrong with two claims that are trusted at the same moment."""
+def broken_by_overlap(one: Held, other: Held, policies: Collection[Policy], rows: Rows) -> str | None:
+    """What is wrong with two claims that are trusted at the same moment.
+
+    A run under another policy than `ALLOW` never starts beside a live one. One under `ALLOW` that starts after it is
+    its own policy's choice: then it has written so into the slot.
+    """
     if one.run.period == other.run.period:
         return f"one live attempt a run: {one.run.owner} and {other.run.owner} both act on {one.run.period}"
-    if policy.concurrency_policy is ConcurrencyPolicy.ALLOW:
+    allows = [policy.concurrency_policy is ConcurrencyPolicy.ALLOW for policy in policies]
+    slot = rows.get(SLOT_KEY)
+    if all(allows) or (any(allows) and isinstance(slot, SlotRecord) and slot.mode == SlotMode.ALLOW):
         return None
     return f"one live run a job: {one.run.owner} acts on {one.run.period} and {other.run.owner} on {other.run.period}"
 
@@ -115,6 +122,9 @@ def run_alone(steps: Steps[Any], table: dict[str, Record], policy: Policy, now: 
                         table[record.key] = record
                 case Get(_, key):
                     answer = table.get(key)
+                case Running():
+                    runs = (row for row in table.values() if isinstance(row, RunRecord))
+                    answer = tuple(run for run in runs if run.status is Status.RUNNING)
                 case Now():
                     answer = now
                 case Skew():

@@ -80,9 +80,12 @@ def _broken_by_attempt(before: RunRecord | None, after: RunRecord, policy: Polic
 
 def _broken_by_slot(before: SlotRecord | None, after: SlotRecord, rows: Rows) -> str | None:
     fence = before.fence if before else 0
-    if after.fence != fence + (after.period is not None):
+    same_holder = before is not None and after.is_held_as(before)
+    if after.fence != fence + (after.period is not None and not same_holder):
         return f"a fence rises by one with each holder and only then, not from {fence} to {after.fence}"
-    if before is None or before.period is None:
+    if before and before.newest_at and (after.newest_at is None or after.newest_at < before.newest_at):
+        return f"the newest tick that started is never forgotten: {before.newest} became {after.newest}"
+    if before is None or before.period is None or same_holder:
         return None
     run = rows.get(run_key(before.period))
     if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.is_attempt(before.attempt, before.token):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
-from cronce.protocol.operations import Get, Now, Operation, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.operations import Get, Now, Operation, Running, Skew, Sleep, Steps, StopTask, Swap, Woke
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.states import Status
 from tests.support.builders import JOB, PERIOD, T0
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ class World:
                 return self._store.swap(record, expected)
             case Get(job, key):
                 return self._store.get(job, key)
+            case Running(job):
+                return tuple(run for run in self._store.query(job, limit=1000).runs if run.status is Status.RUNNING)
             case Now():
                 return self.now
             case Skew():

@@ -12,6 +12,7 @@ from cronce.protocol.holding import Held
 from cronce.protocol.operations import Get, Now, Swap
 from cronce.protocol.records import KEPT_ATTEMPTS, MAX_CLOCK_SKEW, Liveness, PastAttempt, RunRecord
 from cronce.protocol.requests import RefusalReason, Refused, Skewed
+from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace
@@ -245,12 +246,26 @@ def test_a_row_is_kept_for_the_retention() -> None:
 # The claim as a whole.
 
 
-def test_a_first_claim_is_one_write() -> None:
-    """Under ALLOW nothing else is asked of the store."""
+def test_a_first_claim_without_a_slot_is_one_write() -> None:
+    """Where every claim of the job is under ALLOW, as of a leader."""
+    world = World()
+    held = world.play(claim(request(concurrency_policy=ALLOW, has_slot=False)))
+    assert isinstance(held, Held)
+    assert (world.count(Swap), world.count(Get)) == (1, 0)
+    assert world.run().concurrency_policy is None
+
+
+def test_a_claim_under_allow_is_a_write_and_a_look_at_the_slot() -> None:
+    """The first one after another policy writes there that runs without a slot may be alive."""
     world = World()
     held = world.play(claim(request(concurrency_policy=ALLOW)))
     assert isinstance(held, Held)
-    assert (world.count(Swap), world.count(Get)) == (1, 0)
+    assert (world.count(Swap), world.count(Get)) == (2, 1)
+    assert (world.slot().mode, world.slot().period, world.slot().fence) == ("ALLOW", None, 0)
+    world.asked.clear()
+    assert isinstance(world.play(claim(request(concurrency_policy=ALLOW, period="2026-11-30"))), Held)
+    assert (world.count(Swap), world.count(Get)) == (1, 1)
+    assert world.run().concurrency_policy == "ALLOW"
     assert held.run == world.run()
     assert held.trusted_until == T0 + LEASE * 4 / 5
 
@@ -475,8 +490,31 @@ def test_an_earlier_attempt_keeps_the_reason_of_its_own_end() -> None:
 @pytest.mark.parametrize("year", [1, 9999])
 def test_a_lease_at_the_edge_of_the_calendar_is_judged_like_any_other(year: int) -> None:
     """No date of a foreign writer stops a claim with an error of arithmetic."""
-    at = datetime(year, 12 if year > 1 else 1, 31 if year > 1 else 1, tzinfo=UTC)
+    at = datetime.max.replace(tzinfo=UTC) if year > 1 else datetime.min.replace(tzinfo=UTC)
     standing = run(lease_until=at)
     expected = Liveness.EXPIRED if year == 1 else Liveness.ALIVE
     assert standing.liveness(T0) is expected
     assert isinstance(decide(request(), standing, T0), Begin if year == 1 else Refused)
+
+
+@pytest.mark.parametrize("policy", [ALLOW, ConcurrencyPolicy.FORBID])
+def test_a_run_whose_slot_cannot_be_used_is_given_back(policy: ConcurrencyPolicy) -> None:
+    """At once, with the error; the next claim takes it over."""
+    world = World()
+    world.cut_off(Get, 1)
+    with pytest.raises(LedgerUnavailableError, match="cut off"):
+        world.play(claim(request(concurrency_policy=policy)))
+    mine = world.run()
+    assert (mine.status, mine.reason, mine.failures) == (Status.FAILED, Reason.SLOT_UNUSABLE, 0)
+    assert "cut off" in str(mine.error)
+    assert isinstance(decide(request(), mine, T0), Begin)
+
+
+def test_a_run_that_cannot_be_given_back_either_is_free_when_its_lease_expires() -> None:
+    """The first error is the one that is told."""
+    world = World()
+    world.cut_off(Get, 1)
+    world.cut_off(Swap, 2)
+    with pytest.raises(LedgerUnavailableError, match="cut off"):
+        world.play(claim(request()))
+    assert world.run().status is Status.RUNNING

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce.protocol.holding import Held
+from cronce.protocol.claiming import Begin, decide
+from cronce.protocol.holding import Held, free_slot
 from cronce.protocol.operations import Get, Sleep, StopTask, Swap
-from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.protocol.records import MAX_CLOCK_SKEW, MOST_WAITING, RunRecord, SlotMode, SlotRecord, Waiter
 from cronce.protocol.requests import RefusalReason, Refused
-from cronce.protocol.slot import take_slot
+from cronce.protocol.slot import announce, take_slot
 from cronce.protocol.transitions import Event
+from cronce.vocabulary.names import parse_scheduled_time
 from cronce.vocabulary.policy import ConcurrencyPolicy
-from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace
-from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, T0, TICK, held, request, run, slot
+from tests.support.builders import JOB, LEASE, LEASE_IS_OVER_AT, PERIOD, T0, TICK, held, request, run, slot
 from tests.support.scripted import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
 MINE = run(token="token-of-me", owner="me")
 YESTERDAY = run(period="2026-11-28")
@@ -312,3 +315,234 @@ def test_a_slot_row_that_vanished_is_made_anew() -> None:
     taken = take(world)
     assert isinstance(taken, Held)
     assert world.slot().version == 1
+
+
+# The order of ticks.
+
+
+def superseded(trigger: Trigger, due: datetime | None) -> tuple[World, Held | Refused]:
+    """What a claim of that tick under REPLACE gets after a tick of T0 has started and ended."""
+    world = World(slot(newest="newer", newest_at=T0))
+    mine = replace(MINE, lease_until=T0 + LEASE, scheduled_at=due, trigger=trigger)
+    world.put(mine)
+    ask = request(concurrency_policy=REPLACE, scheduled_at=due, trigger=trigger)
+    return world, world.play(take_slot(ask, held(mine)))
+
+
+@pytest.mark.parametrize(("due", "starts"), [(-TICK, False), (timedelta(0), True), (TICK, True)])
+def test_under_replace_an_older_tick_never_starts_after_a_newer_one(due: timedelta, starts: bool) -> None:  # noqa: FBT001
+    """Although nothing runs any more: its time is over, and no machine begins it again."""
+    world, answer = superseded(Trigger.SCHEDULE, T0 + due * 1000)
+    assert isinstance(answer, Held) is starts
+    if not starts:
+        assert answer == Refused(RefusalReason.REPLACED, world.run())
+        mine = world.run()
+        assert (mine.status, mine.reason, mine.blocked_by) == (Status.SKIPPED, Reason.REPLACED, "newer")
+        assert decide(request(), mine, T0) == Refused(RefusalReason.REPLACED, mine)
+        assert isinstance(decide(request(trigger=Trigger.MANUAL), mine, T0), Begin)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "starts"),
+    [
+        (Trigger.SCHEDULE, False),
+        (Trigger.RETRY, False),
+        (Trigger.CATCH_UP, True),
+        (Trigger.MANUAL, True),
+        (Trigger.BACKFILL, True),
+    ],
+)
+def test_a_person_and_a_catch_up_start_an_older_tick(trigger: Trigger, starts: bool) -> None:  # noqa: FBT001
+    """They ask for just that tick."""
+    assert isinstance(superseded(trigger, T0 - timedelta(hours=1))[1], Held) is starts
+
+
+@pytest.mark.parametrize(
+    ("changes", "newest"),
+    [
+        ({"scheduled_at": T0}, PERIOD),
+        ({"scheduled_at": T0 + timedelta(seconds=6)}, None),
+        ({"scheduled_at": T0, "trigger": Trigger.MANUAL}, None),
+        ({"scheduled_at": None}, None),
+    ],
+)
+def test_the_newest_tick_is_one_that_was_due(changes: dict[str, Any], newest: str | None) -> None:
+    """Not a person's run, and none of the future: it would keep every tick before it from starting."""
+    assert slot().taken_by(replace(MINE, **changes), at=T0).newest == newest
+
+
+def waiting(*periods: str) -> list[RunRecord | SlotRecord]:
+    """Runs that wait for a slot which is free now, and the slot."""
+    runs = [
+        run(period=period, token=f"token-of-{period}", scheduled_at=at, lease_until=T0 + timedelta(hours=9))
+        for period, at in ((period, parse_scheduled_time(period, what="period")) for period in periods)
+    ]
+    free = slot()
+    for each in runs:
+        free = free.with_waiter(each)
+    return [*runs, free]
+
+
+EARLIER, LATER = "2026-11-29T05:00:00Z", "2026-11-29T07:00:00Z"
+
+
+def wait_in_line(world: World) -> Held | Refused:
+    """Take the slot under WAIT for the tick of six o'clock."""
+    mine = replace(MINE, lease_until=T0 + LEASE, scheduled_at=T0)
+    world.put(mine)
+    return world.play(take_slot(request(concurrency_policy=WAIT, scheduled_at=T0), held(mine)))
+
+
+def test_wait_keeps_the_order_of_ticks() -> None:
+    """An older tick that waits goes first although the slot is free; a newer one does not."""
+    world = World(*waiting(EARLIER, LATER))
+
+    def goes_on() -> None:
+        first = world.run(EARLIER)
+        world.put(world.slot().taken_by(first, at=T0))
+        world.put(first.after(Event.COMPLETE, lease_until=None))
+        world.put(world.slot().freed())
+
+    world.before(Sleep, 3, goes_on)
+    taken = wait_in_line(world)
+    assert isinstance(taken, Held)
+    assert world.count(Sleep) == 3
+    assert [waiter.period for waiter in world.slot().waiting] == [LATER]
+
+
+def test_all_that_wait_are_listed() -> None:
+    """In the order in which they get the slot; each once, however often it looks."""
+    holder, taken = YESTERDAY, TAKEN
+    world = World(replace(holder, lease_until=T0 + timedelta(hours=9)), *waiting(EARLIER, LATER)[:2])
+    free = waiting(EARLIER, LATER)[2]
+    assert isinstance(free, SlotRecord)
+    world.put(replace(taken, waiting=free.waiting))
+    seen: list[list[str]] = []
+    world.before(Sleep, 3, lambda: seen.append([waiter.period for waiter in world.slot().waiting]))
+    world.before(Sleep, 4, _finished(world))
+    world.before(Sleep, 5, lambda: world.put(world.run(EARLIER).after(Event.FAIL, lease_until=None)))
+    assert isinstance(wait_in_line(world), Held)
+    assert seen == [[EARLIER, PERIOD, LATER]]
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        {"status": Status.MISSED},
+        {"token": "another"},
+        {"attempt": 2},
+        {"lease_until": T0 - MAX_CLOCK_SKEW - TICK},
+        {"lease_until": None},
+    ],
+)
+def test_who_gave_up_waiting_holds_up_nobody(gone: dict[str, Any]) -> None:
+    """Its run is over, another attempt, or dead."""
+    first, free = waiting(EARLIER)
+    world = World(replace(first, **gone), free)
+    assert isinstance(wait_in_line(world), Held)
+    assert world.count(Sleep) == 0
+    assert world.slot().waiting == ()
+
+
+def test_a_full_list_of_waiting_runs_grows_no_more() -> None:
+    """One that finds it full waits all the same."""
+    many = slot(YESTERDAY, waiting=tuple(Waiter(period=str(n), attempt=1, token="t") for n in range(MOST_WAITING)))
+    world = World(YESTERDAY, many)
+    world.before(Sleep, 2, _finished(world))
+    assert isinstance(wait_in_line(world), Held)
+    assert len(world.slot().waiting) <= MOST_WAITING
+
+
+def test_a_slot_is_freed_although_a_run_began_to_wait_meanwhile() -> None:
+    """The version that its holder knows is an older one."""
+    mine = slot(MINE)
+    world = World(mine.with_waiter(YESTERDAY))
+    world.play(free_slot(mine))
+    assert (world.slot().period, len(world.slot().waiting)) == (None, 1)
+
+
+# From ALLOW to another policy.
+
+
+def beside(**changes: object) -> RunRecord:
+    """A live run that was claimed under ALLOW."""
+    return run(
+        **{"period": "2026-11-28", "concurrency_policy": "ALLOW", "lease_until": T0 + timedelta(hours=9)} | changes
+    )
+
+
+OPEN = slot(mode=SlotMode.ALLOW)
+
+
+def test_forbid_does_not_start_beside_a_run_of_allow() -> None:
+    """It holds no slot, so it is looked for; the slot says that it may be there."""
+    world = World(beside(), OPEN)
+    refused = take(world)
+    assert refused == Refused(RefusalReason.OVERLAPPING, world.run())
+    assert world.run().blocked_by == "2026-11-28"
+    assert world.slot() == OPEN
+
+
+@pytest.mark.parametrize("policy", [WAIT, REPLACE])
+def test_the_other_policies_wait_for_a_run_of_allow(policy: ConcurrencyPolicy) -> None:
+    """REPLACE asks it to stop."""
+    world = World(beside(), OPEN)
+    world.before(Sleep, 3, lambda: world.put(world.run("2026-11-28").after(Event.COMPLETE, lease_until=None)))
+    assert isinstance(take(world, policy), Held)
+    assert world.count(Sleep) == 3
+    assert world.count(StopTask) == (policy is REPLACE)
+
+
+@pytest.mark.parametrize(
+    "standing",
+    [
+        beside(status=Status.SUCCEEDED, lease_until=None),
+        beside(concurrency_policy=None),
+        beside(lease_until=T0 - MAX_CLOCK_SKEW - TICK),
+    ],
+    ids=["ended", "in line for the slot itself", "dead"],
+)
+def test_after_the_last_run_of_allow_the_slot_is_as_before(standing: RunRecord) -> None:
+    """The next claim looks for none any more. One that died is marked, so that it fails when it wakes up."""
+    world = World(standing, OPEN)
+    taken = take(world)
+    assert isinstance(taken, Held)
+    assert (taken.slot, world.slot().mode) == (world.slot(), None)
+    if standing.concurrency_policy and standing.status is Status.RUNNING:
+        assert world.run("2026-11-28").reason == Reason.LEASE_LOST
+
+
+def test_a_run_of_allow_that_begins_while_the_slot_is_taken_is_found() -> None:
+    """It wrote its row after the first look; the second look is after the slot is taken."""
+    world = World(OPEN)
+    world.before(Swap, 1, lambda: world.put(beside()))
+    assert take(world) == Refused(RefusalReason.OVERLAPPING, world.run())
+    assert (world.slot().period, bool(world.slot().mode)) == (None, True)
+
+
+def test_a_run_of_allow_that_is_announced_at_the_last_moment_is_found() -> None:
+    """Its note in the slot refuses the swap that says there are no such runs."""
+    world = World(OPEN)
+
+    def begin() -> None:
+        world.put(beside())
+        world.play(announce(JOB))
+
+    world.before(Swap, 2, begin)
+    assert take(world) == Refused(RefusalReason.OVERLAPPING, world.run())
+
+
+def test_a_holder_that_dies_while_it_looks_leaves_the_look_to_the_next() -> None:
+    """The slot does not say that there are no other runs before that is known."""
+    dead = run(period="2026-11-27", token="dead", lease_until=T0 - MAX_CLOCK_SKEW - TICK)
+    world = World(beside(), dead, slot(dead, mode=SlotMode.CHECKING))
+    assert take(world) == Refused(RefusalReason.OVERLAPPING, world.run())
+    assert world.run().blocked_by == "2026-11-28"
+
+
+def test_a_claim_under_allow_says_so_in_a_held_slot() -> None:
+    """The holder keeps it; the run beside it is its own policy's choice."""
+    world = World(YESTERDAY, TAKEN)
+    world.play(announce(JOB))
+    assert world.slot().is_held_as(TAKEN)
+    assert (world.slot().mode, world.slot().fence) == (SlotMode.ALLOW, TAKEN.fence)

@@ -6,15 +6,21 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol, TypeVar, assert_never
 
 from cronce.client.time_source import SteadyClock, StopSignal
-from cronce.protocol.operations import Get, Now, Operation, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.operations import Get, Now, Operation, Running, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.records import RunRecord
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.states import Status
 
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 2.0
+
+_MOST_LOOKED_AT = 1000
+_ROWS_OF_A_PAGE = 250
 
 T = TypeVar("T")
 
@@ -73,6 +79,8 @@ class Driver:
                 return self.insist(lambda: self._store.swap(record, expected), patience)
             case Get(job, key):
                 return self.insist(lambda: self._store.get(job, key), patience)
+            case Running(job):
+                return self._running(job, patience)
             case Now():
                 return self.clock.now()
             case Skew():
@@ -83,6 +91,17 @@ class Driver:
                 return self._stop_task(owner, reason)
             case _:
                 assert_never(operation)
+
+    def _running(self, job: str, patience: Patience) -> tuple[RunRecord, ...]:
+        found: list[RunRecord] = []
+        before: str | None = None
+        for _ in range(_MOST_LOOKED_AT // _ROWS_OF_A_PAGE):
+            page = self.insist(partial(self._store.query, job, limit=_ROWS_OF_A_PAGE, before=before), patience)
+            found += (run for run in page.runs if run.status is Status.RUNNING)
+            before = page.before
+            if before is None:
+                break
+        return tuple(found)
 
     def insist(self, call: Callable[[], T], patience: Patience) -> T:
         """Retry the same call, with jitter, as long as the patience allows.

@@ -152,7 +152,9 @@ class Leadership:
 
     def _claim(self, stop: StopSignal | None) -> Claim | Refusal:
         """Claim with one token for all tries since the last term: one whose answer was lost may be stored."""
-        ask = ClaimRequest(run=self._run, token=self._token, owner=self._ledger.owner, policy=self._policy)
+        ask = ClaimRequest(
+            run=self._run, token=self._token, owner=self._ledger.owner, policy=self._policy, has_slot=False
+        )
         answer = self._ledger.submit(ask, stop=stop)
         if isinstance(answer, Refusal) and answer.reason in _ENDS_FOR_MACHINES:
             # However a term ended, the next one must be possible: a person's claim has no limits.

@@ -25,8 +25,8 @@ from cronce.protocol.observing import (
     mark_stopped,
     release,
 )
-from cronce.protocol.operations import get_run
-from cronce.protocol.records import RunRecord, UnreadableRow
+from cronce.protocol.operations import get_run, get_slot
+from cronce.protocol.records import RunRecord, UnreadableRow, Waiter
 from cronce.protocol.requests import ClaimRequest, Refused
 from cronce.stores.store import Bound, Inspectable, JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
@@ -227,6 +227,19 @@ class Ledger:
             LedgerUnavailableError: The store did not answer.
         """
         return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
+
+    def waiting(self, job: str) -> tuple[Waiter, ...]:
+        """The runs that wait for the job's slot under `WAIT`, in the order in which they get it.
+
+        One that gave up is listed until a later one gets the slot.
+
+        Raises:
+            InputInvalidError: The name cannot be used.
+            RecordUnreadableError: The slot cannot be read.
+            LedgerUnavailableError: The store did not answer.
+        """
+        slot = self._driver().run(get_slot(checked_job(job)), _patience(_LONGEST_PATIENCE))
+        return slot.waiting if slot else ()
 
     def run(self, job: str, period: str) -> RunRecord | None:
         """The current row of the run, or None.

@@ -9,16 +9,16 @@ from itertools import count
 from typing import Protocol
 
 from cronce.client.claim import Claim, Refusal
-from cronce.client.ledger import Ledger
+from cronce.client.ledger import Ledger, new_token
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal
 from cronce.clock.agenda import Tick
 from cronce.clock.config import SEPARATOR, ClockJob
 from cronce.clock.plan import Verdict, dispatch_lease, judge, pause_before
 from cronce.protocol.records import may_be_claimed
-from cronce.protocol.requests import RefusalReason
+from cronce.protocol.requests import ClaimRequest, RefusalReason
 from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError, RecordUnreadableError
-from cronce.vocabulary.names import period_of
+from cronce.vocabulary.names import RunName, period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import value_class
@@ -177,14 +177,15 @@ class Dispatcher:
             suspend=job.suspend,
             lease=dispatch_lease(job),
         )
-        claim = self._ledger.claim(
-            self.row_job(job),
-            tick.period,
+        ask = ClaimRequest(
+            run=RunName.of(self.row_job(job), tick.period, tick.at),
+            token=new_token(),
+            owner=self._ledger.owner,
             policy=policy,
-            scheduled_at=tick.at,
             trigger=Trigger.CATCH_UP if caught_up else Trigger.SCHEDULE,
-            stop=self._stop,
+            has_slot=False,
         )
+        claim = self._ledger.submit(ask, stop=self._stop)
         return self._refused(tick, claim) if isinstance(claim, Refusal) else self._call(tick, claim)
 
     def _refused(self, tick: Tick, refusal: Refusal) -> Ending:

@@ -13,7 +13,7 @@ from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
 from cronce.protocol.records import KEPT_ATTEMPTS, Liveness, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
-from cronce.protocol.slot import take_slot
+from cronce.protocol.slot import announce, take_slot
 from cronce.protocol.transitions import TRANSITIONS, Event
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.payloads import shortened
@@ -27,16 +27,19 @@ def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
     taken = yield from _take_run(ask)
     if not isinstance(taken, Held):
         return taken
-    if ask.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
-        try:
+    try:
+        if ask.policy.concurrency_policy is ConcurrencyPolicy.ALLOW:
+            if ask.has_slot:
+                yield from announce(ask.job)
+        else:
             slotted = yield from take_slot(ask, taken)
-        except LedgerUnavailableError as error:
-            if not error.transient:
-                yield from _give_back(taken, error)
-            raise
-        if isinstance(slotted, Refused):
-            return slotted
-        taken = slotted
+            if isinstance(slotted, Refused):
+                return slotted
+            taken = slotted
+    except LedgerUnavailableError as error:
+        if not error.transient:
+            yield from _give_back(taken, error)
+        raise
     return (yield from _still_trusted(taken))
 
 
@@ -77,7 +80,8 @@ class Mine:
 #                          a machine: replaced? Refuse REPLACED. Unclaimed? Refuse HELD.
 #                          No retry left? Refuse ATTEMPTS_EXHAUSTED.
 #                          else begin the next attempt. An attempt did start, so lateness does not matter.
-#   SKIPPED, MISSED        suspended? Refuse SUSPENDED. Too late? Refuse TOO_LATE. Else begin the next attempt.
+#   SKIPPED, MISSED        suspended? Refuse SUSPENDED. Replaced, and a machine? Refuse REPLACED.
+#                          Too late? Refuse TOO_LATE. Else begin the next attempt.
 #
 # A person (manual, backfill) is never suspended, never too late, and has no limit on attempts.
 def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begin | Settle | Mine | Refused:
@@ -96,6 +100,8 @@ def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begi
         case Status.SKIPPED | Status.MISSED:
             if ask.suspended:
                 return Refused(RefusalReason.SUSPENDED, standing)
+            if standing.reason == Reason.REPLACED and not ask.trigger.by_person:
+                return Refused(RefusalReason.REPLACED, standing)
             if ask.too_late(now):
                 return Refused(RefusalReason.TOO_LATE, standing)
             return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
@@ -167,6 +173,7 @@ def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason
         lease_until=lease_end(now, ask.policy.lease) if begins else None,
         finished_at=None if begins else now,
         reason=reason,
+        concurrency_policy=_without_slot(ask),
         actor=ask.actor,
         note=ask.force or ask.note,
         expires_at=expiry(now, ask.retention),
@@ -194,12 +201,19 @@ def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: 
         result_flag=None,
         checkpoint=None if event is Event.FORCE else standing.checkpoint,
         cancel_requested=None,
+        concurrency_policy=_without_slot(ask),
         blocked_by=None,
         actor=ask.actor,
         note=ask.force or ask.note,
         attempts=(*standing.attempts, past)[-KEPT_ATTEMPTS:],
         expires_at=expiry(now, ask.retention),
     )
+
+
+def _without_slot(ask: ClaimRequest) -> str | None:
+    """`ALLOW` for an attempt that holds no slot, so that claims under another policy find it."""
+    allowed = ask.has_slot and ask.policy.concurrency_policy is ConcurrencyPolicy.ALLOW
+    return ConcurrencyPolicy.ALLOW if allowed else None
 
 
 def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:

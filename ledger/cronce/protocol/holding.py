@@ -137,7 +137,11 @@ def free_slot(slot: SlotRecord) -> Steps[None]:
     unreachable store is an error here.
     """
     try:
-        yield from swap(slot.freed(), slot)
+        while True:
+            answer = yield from swap(slot.freed(), slot)
+            if answer.written or not isinstance(answer.stands, SlotRecord) or not answer.stands.is_held_as(slot):
+                return
+            slot = answer.stands  # a run was added to those that wait
     except LedgerUnavailableError:
         return
 

@@ -32,6 +32,16 @@ class Get:
 
 
 @value_class
+class Running:
+    """The RUNNING runs among the newest 1,000 rows of the job; answered with a tuple, newest first.
+
+    Rows that cannot be read are left out.
+    """
+
+    job: str
+
+
+@value_class
 class Now:
     """Read the clock; answered with an aware datetime of whole milliseconds that never goes back."""
 
@@ -56,7 +66,7 @@ class StopTask:
     reason: str
 
 
-Operation = Swap | Get | Now | Skew | Sleep | StopTask
+Operation = Swap | Get | Running | Now | Skew | Sleep | StopTask
 
 T = TypeVar("T")
 Steps = Generator[Operation, Any, T]
@@ -99,6 +109,12 @@ def get_slot(job: str) -> Steps[SlotRecord | None]:
     """The job's slot, if there is one."""
     record: SlotRecord | None = yield Get(job, SLOT_KEY)
     return record
+
+
+def get_running(job: str) -> Steps[tuple[RunRecord, ...]]:
+    """The RUNNING runs among the newest rows of the job."""
+    runs: tuple[RunRecord, ...] = yield Running(job)
+    return runs
 
 
 def read_clock() -> Steps[datetime]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Self
 
@@ -16,6 +16,11 @@ SCHEMA = 1
 
 SLOT_KEY = "slot"
 RUN_PREFIX = "run#"
+
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+MOST_WAITING = 100
+"""How many runs are listed as waiting; more wait too, but in no order."""
 
 NOTHING: Mapping[str, Any] = {}
 """Shared by all rows without unknown attributes; never changed."""
@@ -69,6 +74,7 @@ class RunRecord:
         result_flag: `TRUNCATED` or `NOT_JSON` if the result is not stored in full.
         checkpoint: A cursor of the work, as JSON text; the next attempt resumes from it.
         cancel_requested: Who asked the owner to stop.
+        concurrency_policy: `ALLOW` for an attempt that holds no slot.
         blocked_by: The period of the run that held the job.
         actor: The person who released, forced or requested the run, or the observer that gave it up.
         note: The reason that the actor gave.
@@ -97,6 +103,7 @@ class RunRecord:
     result_flag: str | None = None
     checkpoint: str | None = None
     cancel_requested: str | None = None
+    concurrency_policy: str | None = None
     blocked_by: str | None = None
     actor: str | None = None
     note: str | None = None
@@ -148,6 +155,34 @@ class RunRecord:
 
 
 @value_class(kw_only=True)
+class Waiter:
+    """A claimed run that waits for the slot under `WAIT`."""
+
+    period: str
+    attempt: int
+    token: str
+    scheduled_at: datetime | None = None
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Ticks wait in the order of their nominal times; a run without one comes last."""
+        return (self.scheduled_at or _END_OF_TIME, self.period)
+
+    def is_of(self, run: RunRecord) -> bool:
+        """True if this attempt of the run waits."""
+        return self.period == run.period and run.is_attempt(self.attempt, self.token)
+
+
+class SlotMode(StrEnum):
+    """What the slot says about runs of the job that hold no slot."""
+
+    ALLOW = "ALLOW"
+    """A claim under `ALLOW` was granted since the slot was last found to be the only one."""
+    CHECKING = "CHECKING"
+    """The holder has the slot and looks for such runs before it starts."""
+
+
+@value_class(kw_only=True)
 class SlotRecord:
     """Which run holds the job; free if `period` is None.
 
@@ -156,6 +191,10 @@ class SlotRecord:
 
     Attributes:
         fence: Rises by one each time the slot is acquired; the fencing token of the job.
+        newest: The period of the newest tick that ever held the slot.
+        newest_at: Its nominal time. Under `REPLACE` no older tick starts after it.
+        waiting: The runs that wait for the slot under `WAIT`; one that gave up may still be listed.
+        mode: Whether there may be runs that hold no slot; None if there are none.
     """
 
     job: str
@@ -166,6 +205,10 @@ class SlotRecord:
     token: str | None = None
     owner: str | None = None
     claimed_at: datetime | None = None
+    newest: str | None = None
+    newest_at: datetime | None = None
+    waiting: tuple[Waiter, ...] = ()
+    mode: str | None = None
     schema: int = SCHEMA
     extra: Mapping[str, Any] = NOTHING
 
@@ -173,6 +216,10 @@ class SlotRecord:
     def key(self) -> str:
         """The sort key of the row."""
         return SLOT_KEY
+
+    def is_held_as(self, other: SlotRecord) -> bool:
+        """True if both rows name the same attempt of the same run."""
+        return (self.period, self.attempt, self.token) == (other.period, other.attempt, other.token)
 
     def held_by(self, run: RunRecord | None) -> bool:
         """True if the run is the slot's holder: RUNNING, with the attempt and token that the slot names."""
@@ -185,8 +232,13 @@ class SlotRecord:
 
     def taken_by(self, run: RunRecord, *, at: datetime) -> Self:
         """The slot one version later, held by the run's current attempt, its fence one higher."""
+        mine = Waiter(period=run.period, attempt=run.attempt, token=run.token, scheduled_at=run.scheduled_at)
+        newest = {"newest": run.period, "newest_at": run.scheduled_at} if self._is_newest(run, at) else {}
         return replace(
             self,
+            **newest,
+            waiting=tuple(waiter for waiter in self.waiting if waiter.order > mine.order),
+            mode=SlotMode.CHECKING if self.mode else None,
             version=self.version + 1,
             fence=self.fence + 1,
             period=run.period,
@@ -201,6 +253,24 @@ class SlotRecord:
         return replace(
             self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None
         )
+
+    def with_waiter(self, run: RunRecord) -> Self:
+        """The slot one version later; the run waits for it."""
+        mine = Waiter(period=run.period, attempt=run.attempt, token=run.token, scheduled_at=run.scheduled_at)
+        others = (waiter for waiter in self.waiting if waiter.period != run.period)
+        waiting = tuple(sorted((*others, mine), key=lambda waiter: waiter.order))
+        return replace(self, version=self.version + 1, waiting=waiting)
+
+    def in_mode(self, mode: SlotMode | None) -> Self:
+        """The slot one version later, in that mode."""
+        return replace(self, version=self.version + 1, mode=mode)
+
+    def _is_newest(self, run: RunRecord, at: datetime) -> bool:
+        """True for a tick that is newer than all before it. A person's run, or one of the future, is no measure."""
+        due = run.scheduled_at
+        if due is None or run.trigger.by_person or due > at + MAX_CLOCK_SKEW:
+            return False
+        return self.newest_at is None or due > self.newest_at
 
 
 Record = RunRecord | SlotRecord

@@ -57,6 +57,7 @@ class ClaimRequest:
         force: The reason for repeating a success, if a person gave one.
         actor: The person who decided, if any.
         note: That person's reason, if nothing is forced.
+        has_slot: False if every claim of the job is under `ALLOW`, so that its slot need not be read.
     """
 
     run: RunName
@@ -67,6 +68,7 @@ class ClaimRequest:
     force: str | None = None
     actor: str | None = None
     note: str | None = None
+    has_slot: bool = True
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
     retention: timedelta = RETENTION
 

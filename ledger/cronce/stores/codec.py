@@ -19,6 +19,7 @@ from cronce.protocol.records import (
     Record,
     RunRecord,
     SlotRecord,
+    Waiter,
     whole_milliseconds,
 )
 from cronce.vocabulary.errors import RecordUnreadableError
@@ -39,7 +40,7 @@ def encode(record: Record) -> Item:
     item["key"] = record.key
     for name in _WRITTEN[type(record)]:
         value = getattr(record, name)
-        if value is not None:
+        if value is not None and not (name == "waiting" and not value):
             item[name] = _encode_value(name, value)
     return item
 
@@ -89,15 +90,15 @@ _NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "s
 def _encode_value(name: str, value: Any) -> Any:
     if name == "expires_at":
         return int(value.timestamp())
-    if name == "attempts":
-        return [_encode_attempt(past) for past in value]
+    if name in ("attempts", "waiting"):
+        return [_encode_part(part) for part in value]
     if isinstance(value, datetime):
         return encode_time(value)
     return value if isinstance(value, int) else str(value)
 
 
-def _encode_attempt(past: PastAttempt) -> Item:
-    values = ((name, getattr(past, name)) for name in field_names(PastAttempt))
+def _encode_part(part: PastAttempt | Waiter) -> Item:
+    values = ((name, getattr(part, name)) for name in field_names(type(part)))
     return {name: _encode_value(name, value) for name, value in values if value is not None}
 
 
@@ -113,6 +114,13 @@ def _decode_value(name: str, value: Any) -> Any:
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError
     return value
+
+
+def _decode_waiting(items: list[Item]) -> tuple[Waiter, ...]:
+    return tuple(
+        Waiter(**{name: _decode_value(name, item[name]) for name in field_names(Waiter) if name in item})
+        for item in items
+    )
 
 
 def _decode_time(value: str) -> datetime:
@@ -134,6 +142,8 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "status": Status,
     "trigger": Trigger,
     "attempts": _decode_attempts,
+    "waiting": _decode_waiting,
+    "newest_at": _decode_time,
     "scheduled_at": _decode_time,
     "claimed_at": _decode_time,
     "heartbeat_at": _decode_time,
