@@ -11,6 +11,7 @@ import pytest
 
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
+from cronce.stores.dynamo.store import _HINTS
 from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said, now
 from tests.support.builders import JOB, PERIOD, run
@@ -115,3 +116,16 @@ def test_a_file_is_created_once(ledger_file: LedgerFile, cronce: Callable[..., S
     assert (first.code, first.out) == (0, f"Created: SQLite file {ledger_file.path}\n")
     assert (second.code, second.out) == (0, f"Already exists: SQLite file {ledger_file.path}\n")
     assert ledger_file.path.exists()
+
+
+def test_a_new_table_is_no_replacement_for_a_deleted_one(
+    cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing table is restored first: in an empty one, done work counts as never done."""
+    hint = _HINTS["ResourceNotFoundException"]
+    assert hint.index("restore it") < hint.index("cronce init")
+    monkeypatch.setattr(Ledger, "create", lambda _self: True)
+    created = cronce("init", "--ledger", "dynamodb://runs?region=eu-west-1")
+    assert (created.code, created.err) == (0, "")
+    assert "no point-in-time recovery" in created.out
+    assert "restore that one" in created.out

@@ -255,7 +255,7 @@ def test_a_missing_table_stops_the_work_and_is_named(lab: Lab) -> None:
     message = str(unavailable.value)
     assert "no-such-runs in eu-west-1 at http://127.0.0.1:" in message
     assert "ResourceNotFoundException" in message
-    assert "check the table's name and Region; 'cronce init' makes a table" in message
+    assert "check the table's name and Region; if it was deleted, restore it" in message
     assert not unavailable.value.transient
 
 

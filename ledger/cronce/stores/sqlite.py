@@ -210,7 +210,7 @@ class SqliteStore:
                 self.where,
                 "no such file",
                 transient=False,
-                hint="check the path; the first claim or 'cronce init' makes it",
+                hint="check the path; the first claim or 'cronce init' creates it",
             )
         path = self._path
         if parameters is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cronce.cli.app import ledger_option, opened
+from cronce.cli.app import is_in_dynamodb, ledger_option, opened
 from cronce.cli.output.wording import visible
 
 
@@ -25,5 +25,8 @@ def command(*, url: str | None) -> None:
     with opened(url) as ledger:
         created = ledger.create()
         click.echo(f"{'Created' if created else 'Already exists'}: {visible(ledger.where)}")
+        if created and is_in_dynamodb(url):
+            click.echo("It has no point-in-time recovery and no deletion protection; RunLedger makes one with both.")
+            click.echo("If it replaces a deleted table, delete it again and restore that one: this one knows no run.")
         for difference in () if created else ledger.differences():
             click.echo(f"Note: {visible(difference)}.")

@@ -19,8 +19,11 @@ from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError, RecordUnreadableError
 
 _HINTS = {
-    "ResourceNotFoundException": "check the table's name and Region; 'cronce init' makes a table",
-    "AccessDeniedException": "the task role needs dynamodb:GetItem, PutItem and Query on this table for this job",
+    "ResourceNotFoundException": (
+        "check the table's name and Region; if it was deleted, restore it, because in an empty table done work counts"
+        " as never done; 'cronce init' creates a new table"
+    ),
+    "AccessDeniedException": "the role needs dynamodb:GetItem, PutItem and Query on this table for this job",
     "UnrecognizedClientException": "check the credentials and the Region",
     "NoCredentialsError": "give the task a task role, or set AWS_PROFILE",
 }
