@@ -15,6 +15,7 @@ import jsii
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import checked_job
 from cronce.vocabulary.policy import Policy
+from cronce_cdk._limits import POLICY_TEXT
 from cronce_cdk.errors import ConstructConfigError
 
 TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")
@@ -65,6 +66,8 @@ def job_name(scope: Tree, job: str) -> str:
         return job
     with naming(scope, "job"):
         checked = checked_job(job)
+    if not POLICY_TEXT.fullmatch(checked):
+        raise refusal(scope, "job", job, "characters up to U+00FF, because an IAM policy names the job")
     if checked.startswith(_RESERVED):
         raise refusal(
             scope, "job", job, f"a name that does not begin with {_RESERVED}, the prefix of the watchdog's rows"
@@ -87,6 +90,36 @@ def having(scope: Tree, argument: str, value: object, attribute: str, allowed: s
         raise refusal(scope, argument, value, allowed)
 
 
+def flags(scope: Tree, given: Mapping[str, object]) -> None:
+    """Refuse a value that is not a bool."""
+    for argument, value in given.items():
+        if not isinstance(value, bool):
+            raise refusal(scope, argument, value, "True or False")
+
+
+def kinds(scope: Tree, kind: type, given: Mapping[str, object]) -> None:
+    """Refuse a value that is neither None nor of that class."""
+    for argument, value in given.items():
+        if value is not None and not isinstance(value, kind):
+            raise refusal(scope, argument, value, f"{kind.__module__}.{kind.__name__}".replace("builtins.str", "text"))
+
+
+def whole(scope: Tree, argument: str, value: object) -> int:
+    """Return the whole number; 0 is refused."""
+    if isinstance(value, bool) or not isinstance(value, int) or value == 0:
+        raise refusal(scope, argument, value, "a whole number over 0")
+    return value
+
+
+def listed(scope: Tree, argument: str, values: object, attribute: str, allowed: str) -> list[Any]:
+    """Return the members of a list of objects that have that attribute."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Sequence):
+        raise refusal(scope, argument, values, f"a list of {allowed}")
+    for value in values:
+        having(scope, argument, value, attribute, f"a list of {allowed}")
+    return [*values]
+
+
 def duration(scope: Tree, argument: str, value: object) -> dt.timedelta:
     """Return the duration as a timedelta."""
     if isinstance(value, dt.timedelta):
@@ -100,7 +133,7 @@ def texts(scope: Tree, argument: str, values: Sequence[str] | None) -> list[str]
     """Return the words of a command, or None for None."""
     if values is None:
         return None
-    if isinstance(values, str) or not values or not all(isinstance(value, str) for value in values):
+    if not isinstance(values, list | tuple) or not values or not all(isinstance(value, str) for value in values):
         raise refusal(scope, argument, values, "a list of at least one word")
     return [*values]
 
@@ -110,6 +143,8 @@ def text_map(
 ) -> dict[str, str]:
     """Return the names with their texts. jsii fails on a None among them without naming it."""
     checked: dict[str, str] = {}
+    if values is not None and not isinstance(values, Mapping):
+        raise refusal(scope, argument, values, "a mapping of names to text")
     for name, value in (values or {}).items():
         if not isinstance(name, str) or not isinstance(value, str) or not name:
             raise refusal(scope, argument, {name: value}, "names and values that are text")

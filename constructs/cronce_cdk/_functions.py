@@ -12,6 +12,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce_cdk._lambda_code import lambda_code
+from cronce_cdk._nag import RUNTIME, acknowledge, acknowledge_wildcards
 
 
 class LedgerFunction(Construct):
@@ -31,6 +32,7 @@ class LedgerFunction(Construct):
         timeout: The longest duration of an invocation.
         lost_events: The queue for events that failed all of Lambda's tries. None if the next event makes up for a
             lost one; then a failed event is not tried again.
+        wildcards: Resource with a wildcard in `statements` -> its reason.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class LedgerFunction(Construct):
         description: str,
         timeout: cdk.Duration,
         lost_events: sqs.IQueue | None,
+        wildcards: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
         self.log_group = logs.LogGroup(
@@ -76,6 +79,8 @@ class LedgerFunction(Construct):
             retry_attempts=None if lost_events else 0,
             max_event_age=None if lost_events else cdk.Duration.minutes(1),
         )
+        acknowledge(self.function, "L1", RUNTIME)
+        acknowledge_wildcards(role, wildcards)
 
     def allow(self, statement: iam.PolicyStatement) -> None:
         """Add a permission."""

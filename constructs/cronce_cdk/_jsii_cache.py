@@ -39,3 +39,15 @@ def stack_of(scope: Construct) -> cdk.Stack:
 def path_of(scope: Construct) -> str:
     """Return the construct's path in the tree."""
     return cached(scope, ("path",), lambda: scope.node.path)
+
+
+def top_of(stack: cdk.Stack) -> cdk.Stack:
+    """Return the stack that is deployed: of a nested stack, its outermost parent."""
+
+    def outermost() -> cdk.Stack:
+        found = stack
+        while parent := found.nested_stack_parent:
+            found = parent
+        return found
+
+    return cached(stack, ("top",), outermost)

@@ -41,6 +41,8 @@ def silence_of(
     shortest, (_, longest) = timedelta(minutes=1), _LONGEST_BY_PERIOD[-1]
     if not shortest <= within <= longest:
         raise refusal(scope, "within", format_duration(within), "1m to 7d, the longest time that CloudWatch evaluates")
+    if scope.node.try_find_child(construct_id):
+        raise refusal(scope, "construct_id", construct_id, "a name that no other construct here has")
     period = next(period for period, reach in _LONGEST_BY_PERIOD if within <= reach)
     return cloudwatch.Alarm(
         scope,

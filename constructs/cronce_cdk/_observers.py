@@ -18,7 +18,8 @@ from constructs import Construct
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
 from cronce_cdk._functions import LedgerFunction
-from cronce_cdk._permissions import listing_schedules, role_path, schedules_of
+from cronce_cdk._nag import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP
+from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 EVENT_SOURCE = "cronce"
@@ -61,6 +62,7 @@ class Observers:
             description="Settles the run of a task that stopped or could not be started, and has it started again",
             timeout=cdk.Duration.minutes(RECORDER_MINUTES),
             lost_events=ledger.dead_letter_queue,
+            wildcards=_wildcards(scope, ledger),
         )
         self._invoke_for_stopped_tasks(scope, ledger, clusters)
         self._invoke_for_dead_letters(ledger)
@@ -76,6 +78,7 @@ class Observers:
             description="Checks for missed ticks and lost runs",
             timeout=cdk.Duration.minutes(_WATCHDOG_MINUTES),
             lost_events=None,
+            wildcards=_wildcards(scope, ledger),
         )
         events.Rule(
             scope,
@@ -119,7 +122,13 @@ class Observers:
             scope,
             rule_id,
             description=description,
-            event_pattern=events.EventPattern(source=["aws.ecs"], detail_type=[_TASK_STOPPED], detail={**detail}),
+            event_pattern=events.EventPattern(
+                # A bus may take events of other accounts.
+                account=[cdk.Stack.of(scope).account],
+                source=["aws.ecs"],
+                detail_type=[_TASK_STOPPED],
+                detail={**detail},
+            ),
             targets=[events_targets.LambdaFunction(self.recorder.function)],
         )
 
@@ -160,7 +169,7 @@ def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatem
     """
     stack = cdk.Stack.of(scope)
     group = ledger.schedule_group_ref
-    roles = stack.format_arn(service="iam", region="", resource="role", resource_name=f"{role_path(group)[1:]}*")
+    roles = roles_of(stack, group)
     bus = stack.format_arn(service="events", resource="event-bus", resource_name="default")
     return [
         iam.PolicyStatement(
@@ -178,6 +187,15 @@ def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatem
             conditions={"StringEquals": {"events:source": EVENT_SOURCE}},
         ),
     ]
+
+
+def _wildcards(scope: Construct, ledger: RunLedgerBase) -> dict[str, str]:
+    stack, group = cdk.Stack.of(scope), ledger.schedule_group_ref
+    return {
+        "*": ANY_RESOURCE,
+        schedules_of(stack, group): SCHEDULES_OF_A_GROUP,
+        roles_of(stack, group): ROLES_OF_A_GROUP,
+    }
 
 
 def _reporting_lost_events(ledger: RunLedgerBase) -> iam.PolicyStatement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ RELEASE_WITHIN = timedelta(seconds=5)
 """The longest time to release the lease, also with a slow store."""
 
 _SCALING_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+
+_NESTED_STACK = "AWS::CloudFormation::Stack"
 
 _SERVICE_FACTS: Mapping[str, object] = {
     "DesiredCount": 1,
@@ -54,20 +56,22 @@ class Pinning:
         problems: list[str] = []
         service_name: object = None
         rendered = [*_templates(self._clock)]
-        for stack, resources in rendered:
+        for stack, template in rendered:
+            resources = template.get("Resources", {})
             if stack.node.path == own.node.path:
                 made, task_made = resources.get(service_id) or {}, resources.get(task_id) or {}
                 service_name = _at(made, "Properties.ServiceName")
                 problems += self._changed(service.node.path, made)
                 problems += self._spot_only(service.node.path, made)
                 problems += self._container_changed(task.node.path, task_made)
-        for stack, resources in rendered:
+        aliases = _aliases(service_id, [template for _, template in rendered])
+        for stack, template in rendered:
             problems += [
                 self._refused(
                     _path_of(stack, target), "scaling", "a scaling target", "no scaling target: there is one clock"
                 )
-                for target, resource in resources.items()
-                if resource.get("Type") == _SCALING_TARGET and _scales(resource, service_id, service_name)
+                for target, resource in template.get("Resources", {}).items()
+                if resource.get("Type") == _SCALING_TARGET and _scales(resource, aliases, service_name)
             ]
         return problems
 
@@ -119,12 +123,38 @@ def _path_of(stack: cdk.Stack, logical_id: str) -> str:
     return next((each.node.path for each in made if stack.resolve(each.logical_id) == logical_id), logical_id)
 
 
-def _scales(target: Mapping[str, Any], service_id: str, service_name: object) -> bool:
+def _aliases(service_id: str, templates: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the names that stand for the service in the app's templates.
+
+    These are its logical ID, the outputs and exports that have it, and the parameters of nested stacks that get it.
+    """
+    found: set[str] = set()
+    more = {service_id}
+    while more - found:
+        found |= more
+        for template in templates:
+            for name, output in template.get("Outputs", {}).items():
+                if _mentions(output.get("Value"), found):
+                    exported = _at(output, "Export.Name")
+                    more |= {f"Outputs.{name}", *([exported] if isinstance(exported, str) else [])}
+            for resource in template.get("Resources", {}).values():
+                parameters = _at(resource, "Properties.Parameters")
+                if resource.get("Type") == _NESTED_STACK and isinstance(parameters, Mapping):
+                    more |= {name for name, value in parameters.items() if _mentions(value, found)}
+    return found
+
+
+def _mentions(value: object, names: set[str]) -> bool:
+    text = json.dumps(value)
+    return any(name in text for name in names)
+
+
+def _scales(target: Mapping[str, Any], aliases: set[str], service_name: object) -> bool:
     """Return whether its ResourceId, `service/CLUSTER/SERVICE`, is the service's, by reference, import or name."""
     resource_id = _at(target, "Properties.ResourceId")
     if isinstance(resource_id, str):
         return isinstance(service_name, str) and resource_id.endswith(f"/{service_name}")
-    return service_id in json.dumps(resource_id)
+    return _mentions(resource_id, aliases)
 
 
 @jsii.implements(cdk.ISynthesisSession)
@@ -152,9 +182,9 @@ class _Session:
 
 
 def _templates(scope: Construct) -> Iterator[tuple[cdk.Stack, Mapping[str, Any]]]:
-    """Yield each stack of the app with the resources of its template, rendered from the finished tree.
+    """Yield each stack of the app with its template, rendered from the finished tree.
 
-    `Stage.synth` would invoke every aspect a second time.
+    See ADR 0011 for why neither `Stage.synth` nor the stack's own synthesizer renders it.
     """
     stage = cdk.Stage.of(scope)
     assert stage is not None  # noqa: S101  # every construct of a stack has one
@@ -162,5 +192,7 @@ def _templates(scope: Construct) -> Iterator[tuple[cdk.Stack, Mapping[str, Any]]
     with tempfile.TemporaryDirectory(prefix="cronce-") as folder:
         session = _Session(folder)
         for stack in stacks:
-            stack.synthesizer.synthesize(session)  # type: ignore[arg-type]  # jsii reads the properties, and only that
-            yield stack, json.loads((Path(folder) / stack.template_file).read_text()).get("Resources", {})
+            renderer = cdk.NestedStackSynthesizer(cdk.BootstraplessSynthesizer())  # writes a template and nothing else
+            renderer.bind(stack)
+            renderer.synthesize(session)  # type: ignore[arg-type]  # jsii reads the properties, and only that
+            yield stack, json.loads((Path(folder) / stack.template_file).read_text())

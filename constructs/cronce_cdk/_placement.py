@@ -1,17 +1,14 @@
-"""Where a task runs: its launch type or capacity providers, and its network."""
+"""Where a task runs: its launch type or capacity providers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_scheduler as scheduler
-from constructs import Construct
 
-from cronce_cdk._checks import Tree, is_token, refusal
-from cronce_cdk._jsii_cache import stack_of
+from cronce_cdk._checks import Tree, is_text, is_token, refusal
+from cronce_cdk._limits import BASE, PROVIDERS, WEIGHT
 
 FARGATE_PROVIDERS = ("FARGATE", "FARGATE_SPOT")
 
@@ -58,6 +55,13 @@ def placement_of(
                 names_of(strategies),
                 "Fargate's providers only with a task definition for Fargate",
             )
+        if (
+            not on_fargate
+            and all(is_text(name) for name in names_of(strategies))
+            and not _on_instances(task_definition)
+        ):
+            allowed = "FARGATE or FARGATE_SPOT: the task definition is for Fargate only"
+            raise refusal(scope, "capacity_provider_strategies", names_of(strategies), allowed)
         return Placement(launch_type=None, strategies=strategies, on_fargate=on_fargate)
     possible = [each for each, fits in fitting.items() if fits]
     if launch_type is None:
@@ -84,8 +88,13 @@ def checked_strategies(scope: Tree, strategies: Sequence[ecs.CapacityProviderStr
         ConstructConfigError: RunTask would refuse them.
     """
     argument, names = "capacity_provider_strategies", names_of(strategies)
-    if not 1 <= len(names) <= 6:
-        raise refusal(scope, argument, names, "1 to 6 providers")
+    if not 1 <= len(names) <= PROVIDERS:
+        raise refusal(scope, argument, names, f"1 to {PROVIDERS} providers")
+    for strategy in strategies:
+        for what, value, most in (("weight", strategy.weight, WEIGHT), ("base", strategy.base, BASE)):
+            if value is not None and not is_token(value) and not 0 <= value <= most:
+                given = f"{what} {value} of {strategy.capacity_provider}"
+                raise refusal(scope, argument, given, f"a {what} from 0 to {most}")
     if len({*names}) < len(names):
         raise refusal(scope, argument, names, "each provider once")
     known = [name for name in names if not is_token(name)]
@@ -105,105 +114,7 @@ def names_of(strategies: Sequence[ecs.CapacityProviderStrategy]) -> list[str]:
     return [strategy.capacity_provider for strategy in strategies]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
-    """The task's network interface.
-
-    Attributes:
-        security_groups: The interface's security groups.
-        rendered: The configuration of a schedule's target.
-        unreachable: True if its subnets are public and it has no public address.
-    """
-
-    security_groups: Sequence[ec2.ISecurityGroup]
-    rendered: scheduler.CfnSchedule.NetworkConfigurationProperty
-    unreachable: bool
-
-
-def network_of(
-    scope: Construct,
-    cluster: ecs.ICluster,
-    task_definition: ecs.ITaskDefinition,
-    placement: Placement,
-    *,
-    vpc_subnets: ec2.SubnetSelection | None,
-    security_groups: Sequence[ec2.ISecurityGroup] | None,
-    assign_public_ip: bool,
-) -> Network | None:
-    """Return the network of a task with its own interface, or None for a task that uses its host's.
-
-    Raises:
-        ConstructConfigError: An argument is about an interface that the task does not have.
-    """
-    if not _has_own_interface(scope, task_definition, placement):
-        given = {"vpc_subnets": vpc_subnets, "security_groups": security_groups, "assign_public_ip": assign_public_ip}
-        for argument, value in given.items():
-            if value:
-                raise refusal(
-                    scope, argument, value, "no value: only tasks in the network mode awsvpc have their own interface"
-                )
-        return None
-    if assign_public_ip and not placement.on_fargate:
-        raise refusal(scope, "assign_public_ip", True, "False: only a task on Fargate can have one")
-    try:
-        vpc = cluster.vpc
-        default = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC) if assign_public_ip else None
-        subnets = _selected(vpc, vpc_subnets or default)
-    except RuntimeError as error:
-        argument = "vpc_subnets" if vpc_subnets else "cluster"
-        raise refusal(
-            scope, argument, vpc_subnets or str(cluster.node.path), f"a cluster with its VPC, or subnets of it: {error}"
-        ) from error
-    groups = [*security_groups] if security_groups else [_shared_group(scope, vpc)]
-    return Network(
-        security_groups=groups,
-        rendered=scheduler.CfnSchedule.NetworkConfigurationProperty(
-            awsvpc_configuration=scheduler.CfnSchedule.AwsVpcConfigurationProperty(
-                subnets=subnets.subnet_ids,
-                security_groups=[group.security_group_id for group in groups],
-                assign_public_ip="ENABLED" if assign_public_ip else "DISABLED",
-            )
-        ),
-        unreachable=placement.on_fargate and subnets.has_public and not assign_public_ip,
-    )
-
-
-def _has_own_interface(scope: Tree, task_definition: ecs.ITaskDefinition, placement: Placement) -> bool:
-    if placement.on_fargate:
-        return True
-    if placement.launch_type is ecs.LaunchType.EXTERNAL:
-        return False
-    try:
-        return task_definition.network_mode is ecs.NetworkMode.AWS_VPC
-    except RuntimeError as error:
-        raise refusal(
-            scope,
-            "task_definition",
-            task_definition.node.path,
-            "a task definition that was imported with its network_mode",
-        ) from error
-
-
-def _shared_group(scope: Construct, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
-    """Return the stack's security group for this VPC. It allows no incoming traffic, so jobs can share it."""
-    stack = stack_of(scope)
-    construct_id = f"CronceTasks{vpc.node.addr[-8:]}"
-    existing = stack.node.try_find_child(construct_id)
-    if isinstance(existing, ec2.SecurityGroup):
-        return existing
-    return ec2.SecurityGroup(
-        stack, construct_id, vpc=vpc, description="Scheduled tasks: all outgoing, no incoming traffic"
-    )
-
-
-def _selected(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> ec2.SelectedSubnets:
-    if selection is None:
-        return vpc.select_subnets()
-    return vpc.select_subnets(
-        availability_zones=selection.availability_zones,
-        one_per_az=selection.one_per_az,
-        subnet_filters=selection.subnet_filters,
-        subnet_group_name=selection.subnet_group_name,
-        subnets=selection.subnets,
-        subnet_type=selection.subnet_type,
-    )
+def _on_instances(task_definition: ecs.ITaskDefinition) -> bool:
+    """Return whether the task can run on instances of a capacity provider."""
+    managed = bool(getattr(task_definition, "is_managed_instances_compatible", False))
+    return managed or task_definition.is_ec2_compatible

@@ -15,7 +15,11 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cronce_cdk._checks import having, is_text, is_token, refusal
-from cronce_cdk._placement import Network, Placement, network_of, placement_of
+from cronce_cdk._jsii_cache import stack_of
+from cronce_cdk._network import Network, network_of
+from cronce_cdk._permissions import tasks_of
+from cronce_cdk._placement import Placement, placement_of
+from cronce_cdk._places import is_of, same_account, same_place
 
 _REVISION = re.compile(r":[0-9]+$")
 
@@ -35,6 +39,7 @@ class Target:
         roles: The ARNs of the roles that RunTask passes.
     """
 
+    cluster: ecs.ICluster
     cluster_arn: str
     cluster_name: str
     task_definition_arn: str
@@ -54,7 +59,7 @@ def target_of(
     launch_type: ecs.LaunchType | None,
     strategies: Sequence[ecs.CapacityProviderStrategy] | None,
     vpc_subnets: ec2.SubnetSelection | None,
-    security_groups: Sequence[ec2.ISecurityGroup] | None,
+    security_groups: Sequence[ec2.ISecurityGroup],
     assign_public_ip: bool,
 ) -> Target:
     """Return the target of these arguments.
@@ -64,11 +69,21 @@ def target_of(
     """
     having(scope, "cluster", cluster, "cluster_arn", "an ECS cluster")
     having(scope, "task_definition", task_definition, "task_definition_arn", "an ECS task definition")
+    stack = stack_of(scope)
+    arn = task_definition.task_definition_arn
+    same_place(scope, "cluster", cluster, cluster.cluster_arn, stack)
+    same_place(scope, "task_definition", task_definition, arn, stack)
+    ours = isinstance(task_definition, ecs.TaskDefinition)
+    if ours and not is_of(task_definition, stack):
+        allowed = "one of the same stack: as an export, its revision could never change again"
+        raise refusal(scope, "task_definition", task_definition.node.path, allowed)
     placement = placement_of(scope, task_definition, launch_type, strategies)
     task_role = _task_role(scope, task_definition)
-    arn = task_definition.task_definition_arn
-    ours = isinstance(task_definition, ecs.TaskDefinition)
+    for role in (task_role, task_definition.execution_role):
+        if role is not None:
+            same_account(scope, "task_definition", role, stack)
     return Target(
+        cluster=cluster,
         cluster_arn=cluster.cluster_arn,
         cluster_name=cluster.cluster_name,
         task_definition_arn=arn,
@@ -106,46 +121,29 @@ def start_statements(stack: cdk.Stack, target: Target, *, tagged: bool) -> list[
         },
     ]
     if tagged:
-        tasks = stack.format_arn(service="ecs", resource="task", resource_name=f"{target.cluster_name}/*")
         statements.append(
             {
                 "Effect": "Allow",
                 "Action": "ecs:TagResource",
-                "Resource": tasks,
+                "Resource": tasks_of(stack, target.cluster_name),
                 "Condition": {"StringEquals": {"ecs:CreateAction": "RunTask"}},
             }
         )
     return statements
 
 
+def describe_statement(stack: cdk.Stack, target: Target) -> Statement:
+    """Return the permission to look at tasks of this cluster, as `cronce rerun --follow` does."""
+    return {
+        "Effect": "Allow",
+        "Action": "ecs:DescribeTasks",
+        "Resource": tasks_of(stack, target.cluster_name),
+    }
+
+
 def _one_or_all(values: Sequence[str]) -> str | list[str]:
     """Return a list as IAM writes it: one value stands alone, unless it is a list token."""
     return values[0] if len(values) == 1 and not values[0].startswith("#{Token[") else [*values]
-
-
-def container_of(scope: Construct, task_definition: ecs.ITaskDefinition, name: str | None) -> tuple[str, bool]:
-    """Return the name of the container that does the work, and whether it is known to have no log driver.
-
-    Raises:
-        ConstructConfigError: There is no such container. EventBridge Scheduler would report this only at 06:00, as
-            "Unable to convert target input".
-    """
-    if not isinstance(task_definition, ecs.TaskDefinition):
-        if not name:
-            allowed = "the container's name, because an imported task definition does not list its containers"
-            raise refusal(scope, "container_name", name, allowed)
-        return name, False
-    if name is None:
-        container = task_definition.default_container
-    elif is_token(name):
-        return name, False
-    else:
-        container = task_definition.find_container(name)
-    if container is None:
-        children = task_definition.node.children
-        there = ", ".join(each.container_name for each in children if isinstance(each, ecs.ContainerDefinition))
-        raise refusal(scope, "container_name", name, f"a container that was added before: {there or 'none so far'}")
-    return container.container_name, container.log_driver_config is None
 
 
 @jsii.implements(cdk.IStableListProducer)

@@ -23,6 +23,7 @@ _MOST_RETRIES = 185
 # Ticks are computed from fixed dates, so that a template does not depend on the time of its synth.
 _REFERENCE = datetime(2024, 1, 1, tzinfo=UTC)
 _YEAR = 2026
+_NEAREST_WEEKDAY = re.compile(r"\b(29|30|31)W\b")
 _HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
 
 
@@ -35,6 +36,7 @@ class Timing:
         timezone: The IANA zone, or a token.
         interval: The shortest time between two ticks; None with fewer than two ticks or a token.
         longest: The longest time between two ticks, likewise.
+        nearest_weekday: The day of the month of an expression such as 31W that not every month has; else empty.
         lost: The local time that daylight saving skips, of a schedule that is due at most once a day; else empty.
         schedule: The ticks; None if the expression is a token. A rate starts at a fixed date.
     """
@@ -44,16 +46,23 @@ class Timing:
     interval: timedelta | None = None
     longest: timedelta | None = None
     lost: str = ""
+    nearest_weekday: str = ""
     schedule: Schedule | None = None
 
     @property
     def starts_when_made(self) -> bool:
-        """True for a rate: without a start, EventBridge Scheduler counts from the schedule's creation."""
-        return self.schedule is not None and self.schedule.kind is Kind.RATE
+        """True for a rate without a start: EventBridge Scheduler counts from the schedule's creation."""
+        return self.schedule is not None and self.schedule.kind is Kind.RATE and self.schedule.start is None
 
 
-def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
-    """Return the timing of `schedule` in `timezone`.
+ON_REQUEST = Timing(expression="at(2199-12-31T23:59:59)", timezone="UTC")
+"""Of a job that only people start: the last moment that EventBridge Scheduler knows. Every schedule needs one."""
+
+
+def timing_of(
+    scope: Tree, schedule: object, timezone: object, *, start: datetime | None = None, end: datetime | None = None
+) -> Timing:
+    """Return the timing of `schedule` in `timezone`, between `start` and `end`.
 
     Raises:
         ConstructConfigError: The schedule or zone is invalid, they contradict each other, or the schedule has an hour
@@ -73,8 +82,11 @@ def timing_of(scope: Tree, schedule: object, timezone: object) -> Timing:
     if is_token(text) or is_token(zone):
         return Timing(expression=str(text), timezone=zone)
     try:
-        timing = _analysed(text, zone) if isinstance(text, str) else _analysed.__wrapped__(text, zone)
+        analysed = _analysed if isinstance(text, str) else _analysed.__wrapped__
+        timing = analysed(text, zone, start, end)
     except ScheduleInvalidError as error:
+        if error.field in ("start", "end"):
+            raise refusal(scope, error.field, error.value, error.allowed) from error
         argument = "timezone" if error.field == "timezone" else "schedule"
         shown = text if argument == "schedule" else error.value
         raise refusal(scope, argument, shown, f"{error.field} {error.value!r}: {error.allowed}") from error
@@ -108,10 +120,11 @@ def _zone_name(scope: Tree, timezone: object) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _analysed(text: str, zone: str) -> Timing:
-    schedule = parse(text, timezone=zone)
-    if schedule.kind is Kind.RATE:
-        schedule = parse(text, timezone=zone, start=_REFERENCE)
+def _analysed(text: str, zone: str, start: datetime | None, end: datetime | None) -> Timing:
+    told = parse(text, timezone=zone, start=start, end=end)
+    # The distances between ticks do not depend on where they begin and end.
+    schedule = parse(text, timezone=zone, start=_REFERENCE if told.kind is Kind.RATE else None)
+    weekday = _NEAREST_WEEKDAY.search(schedule.expression)
     ticks = [_REFERENCE]
     while len(ticks) < 30 and (tick := schedule.next(ticks[-1])):
         ticks.append(tick)
@@ -133,5 +146,6 @@ def _analysed(text: str, zone: str) -> Timing:
         interval=interval,
         longest=max(gaps, default=None),
         lost=lost,
-        schedule=schedule,
+        nearest_weekday=weekday.group(1) if weekday else "",
+        schedule=told,
     )

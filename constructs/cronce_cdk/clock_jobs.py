@@ -24,6 +24,7 @@ from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.policy import CatchUp
 from cronce_cdk._checks import duration, having, is_token, refusal, texts, warn
 from cronce_cdk._jsii_cache import stack_of
+from cronce_cdk._places import deployed_together
 from cronce_cdk._timing import timing_of
 from cronce_cdk.errors import ConstructConfigError
 from cronce_cdk.run_ledger_base import RunLedgerBase
@@ -91,7 +92,7 @@ class TaskTarget:
         if not isinstance(self.task, ScheduledTask):
             raise refusal(clock, "target", self.task, "TaskTarget with a ScheduledTask")
         path = self.task.node.path
-        if stack_of(self.task) is not stack_of(clock):
+        if not deployed_together(stack_of(self.task), stack_of(clock)):
             allowed = "a task in the clock's stack: as an export, its revision could never change again"
             raise refusal(clock, "target", path, allowed)
         if self.task.ledger.identity != ledger.identity:
@@ -109,8 +110,8 @@ class TaskTarget:
         return {"task": self.task.job}
 
     def allow(self, role: iam.IRole) -> None:
-        """Grant what `ScheduledTask.grant_run` grants."""
-        self.task.grant_run(role)
+        """Grant starting the task."""
+        self.task.let_start(role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -22,31 +24,40 @@ from cronce_cdk._checks import (
     TOKEN,
     FinishedTree,
     duration,
+    flags,
     having,
     is_text,
     is_token,
     job_name,
+    kinds,
+    listed,
     naming,
     refusal,
     text_map,
     texts,
     warn,
+    whole,
 )
+from cronce_cdk._limits import STOP_TIMEOUT
 from cronce_cdk._metrics import count_of, silence_of
+from cronce_cdk._nag import VARIABLES, acknowledge
+from cronce_cdk._network import checked_groups, subnets_of
 from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
+from cronce_cdk._places import same_place
+from cronce_cdk._policy_size import check_policies
+from cronce_cdk._providers import missing_providers
 from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_DEFINITION = 60 * 1024
 """Longest command and variables, as JSON: 64 KiB for a task definition (ECS Developer Guide, quotas), less the rest."""
 
-_LONGEST_STOP = timedelta(seconds=120)
-"""Longest stop timeout of a container on Fargate (ECS API Reference, ContainerDefinition)."""
-
+_LONGEST_STOP = timedelta(seconds=STOP_TIMEOUT)
 _TICK_SLACK = timedelta(minutes=5)
 
 
+@jsii.implements(ec2.IConnectable, iam.IGrantable)
 class PinnedScheduler(Construct):
     """A clock as an ECS service with one task. A deployment stops the old task before it starts the new one.
 
@@ -122,60 +133,45 @@ class PinnedScheduler(Construct):
         if not isinstance(ledger, RunLedgerBase):
             raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
         having(self, "cluster", cluster, "cluster_arn", "an ECS cluster")
+        same_place(self, "cluster", cluster, cluster.cluster_arn, cdk.Stack.of(self))
+        flags(self, {"assign_public_ip": assign_public_ip, "enable_execute_command": enable_execute_command})
+        kinds(self, ec2.SubnetSelection, {"vpc_subnets": vpc_subnets})
+        kinds(self, ecs.RuntimePlatform, {"runtime_platform": runtime_platform})
+        _checked_platform(self, runtime_platform)
+        for argument, value in {"cpu": cpu, "memory_limit_mib": memory_limit_mib}.items():
+            whole(self, argument, value)
+        secrets = _checked_secrets(self, secrets)
+        groups = listed(self, "security_groups", security_groups or (), "security_group_id", "ec2 security groups")
+        checked_groups(self, groups)
         if not isinstance(image, ecs.ContainerImage):
             raise refusal(self, "image", image, "an ecs.ContainerImage")
         self._ledger = ledger
         self.job = _clock_name(self, construct_id if job is None else job)
         policy = _policy(self, lease)
         stop = _checked_stop(self, stop_timeout)
-        if capacity_provider_strategies is not None:
-            _checked_pinned_strategies(self, capacity_provider_strategies)
+        strategies = _checked_pinned_strategies(self, capacity_provider_strategies)
         own_variables = text_map(self, "environment", environment, reserved="CRONCE_")
         _one_of(self, {"jobs": jobs, "config_file": config_file, "command": command})
         self._jobs: Configuration | None = None if jobs is None else configuration_of(self, ledger, jobs)
         self._foreign = texts(self, "command", command)
         words = _words(self, config_file, self._foreign)
-        path = self.node.path
         for name in (self.job, *(f"{self.job}{SEPARATOR}{each}" for each in (self._jobs.gaps if self._jobs else ()))):
-            ledger.admit(self, path, name)
+            ledger.admit(self, self.node.path, name)
         seen = ledger.seen_from(self)
-        variables = {
-            **own_variables,
-            LEDGER: seen.table_url,
-            JOB: self.job,
-            POLICY: policy.to_json(),
-            METRICS: "emf",
-        }
-        if command is None:
-            variables[SCHEDULE_GROUP] = seen.schedule_group_ref
-        settings = json.dumps(self._jobs.settings) if self._jobs else ""
-        _checked_size(self, words, {**variables, CLOCK: settings})
-        if self._jobs:
-            known = not is_token(settings)
-            variables[CLOCK] = settings if known else cdk.Stack.of(self).to_json_string(self._jobs.settings)
+        variables = {**own_variables, **self._variables(seen, policy, words)}
+        _checked_size(self, words, variables)
+        _, place = subnets_of(self, _with_vpc(self, cluster), vpc_subnets, assign_public_ip=assign_public_ip)
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
-        self.task_definition = ecs.FargateTaskDefinition(
-            self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
-        )
-        self.container = self.task_definition.add_container(
-            "clock",
-            image=image,
-            command=words,
-            environment=variables,
-            secrets=secrets and {**secrets},
-            linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
-            logging=ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
-            stop_timeout=cdk.Duration.seconds(stop),
-            health_check=ecs.HealthCheck(
-                command=["CMD", "cronce", "health"],
-                interval=cdk.Duration.seconds(10),
-                timeout=cdk.Duration.seconds(5),
-                retries=3,
-                start_period=cdk.Duration.minutes(1),
-            ),
-        )
+        try:
+            self.task_definition = ecs.FargateTaskDefinition(
+                self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
+            )
+        except RuntimeError as error:
+            allowed = f"a combination that Fargate has: {error}"
+            raise refusal(self, "cpu, memory_limit_mib", f"{cpu}, {memory_limit_mib}", allowed) from error
+        self.container = self._add_container(image, words, variables, secrets, stop)
         self.service = ecs.FargateService(
             self,
             "Service",
@@ -186,13 +182,12 @@ class PinnedScheduler(Construct):
             max_healthy_percent=100,
             availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.DISABLED,
             circuit_breaker=ecs.DeploymentCircuitBreaker(enable=True, rollback=True),
-            capacity_provider_strategies=capacity_provider_strategies and [*capacity_provider_strategies],
+            capacity_provider_strategies=strategies or None,
             vpc_subnets=vpc_subnets,
-            security_groups=security_groups and [*security_groups],
+            security_groups=groups or None,
             assign_public_ip=assign_public_ip,
             enable_execute_command=enable_execute_command or None,
         )
-        self.connections = self.service.connections
         if command is not None:
             seen.grant_claim(self.task_definition.task_role, self.job)
         else:
@@ -206,7 +201,29 @@ class PinnedScheduler(Construct):
                 "The ledger is in another stack. Its watchdog does not check the count of this service, and its"
                 " recorder does not free the lease: after a crash the next clock waits until the lease expires.",
             )
-        self.node.add_validation(FinishedTree(Pinning(self, self.service, self.container).undone))
+        acknowledge(self.task_definition, "ECS2", VARIABLES)
+        for identifier, message in place.doubts(public_ip=assign_public_ip):
+            warn(self, identifier, message)
+        pinning, role = Pinning(self, self.service, self.container), self.task_definition.task_role
+        self.node.add_validation(
+            FinishedTree(
+                lambda: [
+                    *pinning.undone(),
+                    *missing_providers(self, cluster, strategies),
+                    *check_policies(self, role),
+                ]
+            )
+        )
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of the service: `database.connections.allow_default_port_from(clock)`."""
+        return self.service.connections
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """The task role: `queue.grant_send_messages(clock)` lets the clock send messages."""
+        return self.task_definition.task_role.grant_principal
 
     def metric(
         self, metric_name: str, *, job: str | None = None, statistic: str = "Sum", period: cdk.Duration | None = None
@@ -243,12 +260,12 @@ class PinnedScheduler(Construct):
         return count_of(METRIC_OF_EVENT["leads"], dimensions_of(self._ledger.ledger_name, job=self.job), period=period)
 
     def alarm_no_tick(
-        self, construct_id: str = "NoTick", *, job: str | None = None, within: timedelta | cdk.Duration | None = None
+        self, construct_id: str | None = None, *, job: str | None = None, within: timedelta | cdk.Duration | None = None
     ) -> cloudwatch.Alarm:
         """Create an alarm for when no tick was sent, of the clock or of one job.
 
         Args:
-            construct_id: The alarm's ID.
+            construct_id: The alarm's ID; by default `NoTick`, with the job's name if there is one.
             job: One of `jobs`; by default a tick of any job counts.
             within: The longest time without a tick; by default 5 minutes more than the longest gap between two ticks
                 of the job (of the most frequent one).
@@ -269,7 +286,8 @@ class PinnedScheduler(Construct):
             longest = min(known) + _TICK_SLACK
         else:
             raise refusal(self, "within", None, "the longest time without a tick: the jobs are not known here")
-        return silence_of(self, construct_id, self.metric_dispatched(job=job), longest, "No tick was sent")
+        name = f"NoTick{job or ''}" if construct_id is None else construct_id
+        return silence_of(self, name, self.metric_dispatched(job=job), longest, "No tick was sent")
 
     def alarm_no_leader(
         self, construct_id: str = "NoLeader", *, within: timedelta | cdk.Duration = timedelta(minutes=5)
@@ -281,6 +299,44 @@ class PinnedScheduler(Construct):
         """
         longest = duration(self, "within", within)
         return silence_of(self, construct_id, self.metric_leading(), longest, "No clock holds the lease")
+
+    def _variables(self, seen: RunLedgerBase, policy: Policy, words: Sequence[str]) -> dict[str, str]:
+        """Return the variables that the construct sets."""
+        variables = {LEDGER: seen.table_url, JOB: self.job, POLICY: policy.to_json(), METRICS: "emf"}
+        if words[1] == "clock":
+            variables[SCHEDULE_GROUP] = seen.schedule_group_ref
+        if self._jobs:
+            settings = json.dumps(self._jobs.settings)
+            known = not is_token(settings)
+            variables[CLOCK] = settings if known else cdk.Stack.of(self).to_json_string(self._jobs.settings)
+            _checked_size(self, words, {**variables, CLOCK: settings})
+        return variables
+
+    def _add_container(
+        self,
+        image: ecs.ContainerImage,
+        words: Sequence[str],
+        variables: Mapping[str, str],
+        secrets: Mapping[str, ecs.Secret] | None,
+        stop: int,
+    ) -> ecs.ContainerDefinition:
+        return self.task_definition.add_container(
+            "clock",
+            image=image,
+            command=[*words],
+            environment={**variables},
+            secrets=secrets,
+            linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
+            logging=ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
+            stop_timeout=cdk.Duration.seconds(stop),
+            health_check=ecs.HealthCheck(
+                command=["CMD", "cronce", "health"],
+                interval=cdk.Duration.seconds(10),
+                timeout=cdk.Duration.seconds(5),
+                retries=3,
+                start_period=cdk.Duration.minutes(1),
+            ),
+        )
 
     def _dimensions(self, job: str | None) -> dict[str, str]:
         if job is None:
@@ -336,7 +392,41 @@ def _checked_stop(scope: Construct, stop_timeout: object) -> int:
     return int(stop.total_seconds())
 
 
-def _checked_pinned_strategies(scope: Construct, strategies: Sequence[ecs.CapacityProviderStrategy]) -> None:
+def _with_vpc(scope: Construct, cluster: ecs.ICluster) -> ecs.ICluster:
+    """Return the cluster; an ECS service of CDK needs its VPC even where subnets are listed."""
+    try:
+        _ = cluster.vpc
+    except RuntimeError as error:
+        allowed = "a cluster that was imported with its VPC, as by ecs.Cluster.from_cluster_attributes"
+        raise refusal(scope, "cluster", cluster.node.path, allowed) from error
+    return cluster
+
+
+def _checked_platform(scope: Construct, platform: ecs.RuntimePlatform | None) -> None:
+    family = platform.operating_system_family if platform else None
+    if family is not None and not family.is_linux():
+        raise refusal(scope, "runtime_platform", "an operating system other than Linux", "Linux: cronce needs it")
+
+
+def _checked_secrets(scope: Construct, secrets: object) -> dict[str, ecs.Secret] | None:
+    if secrets is None:
+        return None
+    if not isinstance(secrets, Mapping):
+        raise refusal(scope, "secrets", secrets, "a mapping of names to ecs.Secret")
+    for name, secret in secrets.items():
+        if not isinstance(name, str) or not name or not isinstance(secret, ecs.Secret):
+            raise refusal(scope, "secrets", {name: secret}, "names with an ecs.Secret each")
+        if name.startswith("CRONCE_"):
+            raise refusal(scope, "secrets", name, "names that do not begin with CRONCE_: the construct sets those")
+    return {**secrets}
+
+
+def _checked_pinned_strategies(scope: Construct, given: object) -> list[ecs.CapacityProviderStrategy]:
+    if given is None:
+        return []
+    strategies: list[ecs.CapacityProviderStrategy] = listed(
+        scope, "capacity_provider_strategies", given, "capacity_provider", "ecs.CapacityProviderStrategy"
+    )
     if not checked_strategies(scope, strategies):
         raise refusal(
             scope, "capacity_provider_strategies", names_of(strategies), "FARGATE, with or without FARGATE_SPOT"
@@ -349,3 +439,4 @@ def _checked_pinned_strategies(scope: Construct, strategies: Sequence[ecs.Capaci
             names_of(strategies),
             "FARGATE with a weight or base: a Spot task can be taken away without a replacement",
         )
+    return strategies

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -17,12 +16,16 @@ from constructs import Construct
 
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.names import schedule_group_name
-from cronce_cdk._checks import FinishedTree, duration, having, is_text, is_token, refusal
-from cronce_cdk._jsii_cache import stack_of
+from cronce_cdk._checks import FinishedTree, duration, is_text, is_token, listed, refusal
+from cronce_cdk._jsii_cache import stack_of, top_of
+from cronce_cdk._limits import TABLE_NAME
 from cronce_cdk._observers import RECORDER_MINUTES, Observers
+from cronce_cdk._places import deployed_together, is_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
-_TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_MOST_RECEIVES = 100
+"""Tries of the recorder for a dead letter, six minutes apart: a ledger may be away for ten hours."""
+
 _STRONG = dynamodb.MultiRegionConsistency.STRONG
 
 
@@ -69,9 +72,9 @@ class RunLedger(RunLedgerBase):
     ) -> None:
         super().__init__(scope, construct_id)
         self._name = _checked_table_name(self, table_name)
-        patience = _checked_patience(self, missed_after)
-        for cluster in clusters or ():
-            having(self, "clusters", cluster, "cluster_arn", "ECS clusters")
+        self.missed_after = _checked_patience(self, missed_after)
+        self._clusters = listed(self, "clusters", clusters or (), "cluster_arn", "ECS clusters")
+        self.admit_table(self)
         strong = multi_region_consistency == _STRONG
         if replicas and not strong:
             raise refusal(self, "replicas", replicas, "no replicas, or multi_region_consistency=STRONG")
@@ -102,16 +105,25 @@ class RunLedger(RunLedgerBase):
             # Without its ledger no job may start.
             removal_policy=RemovalPolicy.DESTROY,
         )
+        self.unsettled_queue = sqs.Queue(
+            self,
+            "Unsettled",
+            queue_name=self._name and _queue_name(self._name, "unsettled"),
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            retention_period=Duration.days(14),
+        )
         self.dead_letter_queue = sqs.Queue(
             self,
             "DeadLetters",
-            queue_name=self._name and _queue_name(self._name),
+            queue_name=self._name and _queue_name(self._name, "dead-letters"),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=Duration.days(14),
             visibility_timeout=Duration.minutes(6 * RECORDER_MINUTES),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.unsettled_queue, max_receive_count=_MOST_RECEIVES),
         )
-        self._observers = Observers(self, self, clusters, patience)
+        self._observers = Observers(self, self, self._clusters, self.missed_after)
         self.recorder = self._observers.recorder.function
         self.watchdog = self._observers.watchdog.function
         self.node.add_validation(FinishedTree(self._only_consistent_replicas))
@@ -128,7 +140,7 @@ class RunLedger(RunLedgerBase):
     def seen_from(self, scope: Construct) -> RunLedgerBase:
         """See `RunLedgerBase.seen_from`."""
         own, other = stack_of(self), stack_of(scope)
-        if own is other:
+        if deployed_together(own, other):
             return self
         if self._name is None:
             raise refusal(
@@ -141,7 +153,11 @@ class RunLedger(RunLedgerBase):
             here, there = getattr(other, what), getattr(own, what)
             if is_text(here) and is_text(there) and here != there:
                 raise refusal(scope, "ledger", f"{self.node.path} in {there}", f"a ledger in the same {what}, {here}")
-        other.add_stack_dependency(own, "the ledger is referred to by its name")
+        for cluster in self._clusters:
+            if isinstance(cluster, ecs.Cluster) and is_of(cluster, other):
+                allowed = f"a ledger without {cluster.node.path} in its clusters: the stacks would need each other"
+                raise refusal(scope, "ledger", self.node.path, allowed)
+        top_of(other).add_stack_dependency(top_of(own), "the ledger is referred to by its name")
         construct_id = f"CronceLedger{self.node.addr[-8:]}"
         existing = other.node.try_find_child(construct_id)
         if isinstance(existing, RunLedgerBase):
@@ -178,16 +194,19 @@ class _ExistingRunLedger(RunLedgerBase):
         self.schedule_group = scheduler.ScheduleGroup.from_schedule_group_name(
             self, "Schedules", schedule_group_name(name)
         )
-        self.dead_letter_queue = sqs.Queue.from_queue_arn(
-            self, "DeadLetters", Stack.of(self).format_arn(service="sqs", resource=_queue_name(name))
-        )
+        self.dead_letter_queue = self._queue("DeadLetters", _queue_name(name, "dead-letters"))
+        self.unsettled_queue = self._queue("Unsettled", _queue_name(name, "unsettled"))
+
+    def _queue(self, construct_id: str, name: str) -> sqs.IQueue:
+        arn = Stack.of(self).format_arn(service="sqs", resource=name)
+        return sqs.Queue.from_queue_arn(self, construct_id, arn)
 
 
 def _checked_table_name(scope: Construct, name: object) -> str | None:
     """Return the name, or None if it is not known at synth."""
     if name is None or is_token(name):
         return None
-    if not isinstance(name, str) or not _TABLE_NAME.fullmatch(name):
+    if not isinstance(name, str) or not TABLE_NAME.fullmatch(name):
         raise refusal(scope, "table_name", name, "3 to 255 of A-Z a-z 0-9 _ . -")
     return name
 
@@ -200,11 +219,11 @@ def _checked_patience(scope: Construct, missed_after: object) -> timedelta:
     return patience
 
 
-def _queue_name(table_name: str) -> str:
-    """Return the name of the ledger's dead-letter queue: at most 80 characters, without dots."""
+def _queue_name(table_name: str, role: str) -> str:
+    """Return the name of a queue of the ledger: at most 80 characters, without dots."""
     name = table_name.replace(".", "-")
     stem = name if name == table_name and len(name) <= 66 else f"{name[:50]}-{_short_hash(table_name)}"
-    return f"{stem}-dead-letters"
+    return f"{stem}-{role}"
 
 
 def _short_hash(text: str) -> str:

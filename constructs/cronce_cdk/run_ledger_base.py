@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -39,11 +40,13 @@ class RunLedgerBase(Construct):
         table: The DynamoDB table that holds the runs.
         schedule_group: The EventBridge Scheduler group of the ledger's jobs.
         dead_letter_queue: Receives ticks whose task could not be started.
+        unsettled_queue: Receives messages of that queue that the recorder could not settle in all tries.
     """
 
     table: dynamodb.ITableV2
     schedule_group: scheduler.IScheduleGroup
     dead_letter_queue: sqs.IQueue
+    unsettled_queue: sqs.IQueue
 
     _name: str | None
     """The table's name, if it is known at synth."""
@@ -51,6 +54,9 @@ class RunLedgerBase(Construct):
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
         self._claimed_jobs: dict[iam.IRole, list[str]] = {}
+
+    missed_after: timedelta | None = None
+    """How long after its time a tick without a run counts as missed; None if another app decides it."""
 
     @cached_property
     def identity(self) -> tuple[str, ...]:
@@ -137,6 +143,16 @@ class RunLedgerBase(Construct):
         """
         return self._grant(grantee, READ_ACTIONS, job)
 
+    def grant_release(self, grantee: iam.IGrantable, job: str | None = None) -> iam.Grant:
+        """Allow `grantee` to read runs of `job`, or of all jobs, and to write them, as `cronce release` does.
+
+        This is for people. It also allows claiming runs, which cannot be told apart: both write a run's row.
+
+        Raises:
+            ConstructConfigError: The ledger cannot hold a job of this name.
+        """
+        return self._grant(grantee, CLAIM_ACTIONS, job)
+
     def metric_missed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
         """Count ticks that were not delivered, of one job or of all."""
         return self._metric("missed", job, period)
@@ -157,6 +173,10 @@ class RunLedgerBase(Construct):
         """Count the messages in the dead-letter queue: what the recorder could not settle yet."""
         return self.dead_letter_queue.metric_approximate_number_of_messages_visible(period=period, statistic=statistic)
 
+    def metric_unsettled(self, *, period: Duration | None = None, statistic: str = "Maximum") -> cloudwatch.Metric:
+        """Count the messages that the recorder could not settle in all tries: a person must look at them."""
+        return self.unsettled_queue.metric_approximate_number_of_messages_visible(period=period, statistic=statistic)
+
     def admit(self, task: Construct, path: str, job: str) -> None:
         """Register a job of this app.
 
@@ -167,6 +187,18 @@ class RunLedgerBase(Construct):
         other = self._jobs_of_the_app.setdefault((*self.identity, job), path)
         if other != path and is_text(job):
             raise refusal(task, "job", job, f"a name that no other construct uses; {other} uses this one")
+
+    def admit_table(self, ledger: Construct) -> None:
+        """Register the table of a ledger of this app.
+
+        Raises:
+            ConstructConfigError: Another `RunLedger` creates a table of this name in this account and Region.
+        """
+        if self._name is None:
+            return
+        other = self._jobs_of_the_app.setdefault(("table", *self.identity), ledger.node.path)
+        if other != ledger.node.path:
+            raise refusal(ledger, "table_name", self._name, f"a name that no other ledger uses; {other} uses this one")
 
     def seen_from(self, scope: Construct) -> RunLedgerBase:
         """Return this ledger as constructs of `scope`'s stack refer to it, without an export that would tie the stacks.

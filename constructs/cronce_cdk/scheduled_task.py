@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -23,20 +24,27 @@ from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 from cronce_cdk._checks import (
     TOKEN,
+    FinishedTree,
     checked_policy,
     duration,
+    flags,
     is_token,
     job_name,
+    kinds,
+    listed,
     refusal,
     text_map,
     texts,
-    warn,
 )
+from cronce_cdk._containers import container_of
+from cronce_cdk._doubts import JobDoubts
 from cronce_cdk._jsii_cache import cached, path_of, stack_of
-from cronce_cdk._permissions import listing_schedules, role_path, schedules_of
+from cronce_cdk._limits import DESCRIPTION, TAG_KEY, TAG_TEXT, TAG_VALUE, TAGS
+from cronce_cdk._nag import ANY_RESOURCE, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER, acknowledge_wildcards
+from cronce_cdk._permissions import executing_commands, listing_schedules, role_path, schedules_of, tasks_of
 from cronce_cdk._placement import Placement
-from cronce_cdk._target import Target, container_of, start_statements, target_of
-from cronce_cdk._timing import Timing, retry_policy, timing_of
+from cronce_cdk._target import Target, describe_statement, start_statements, target_of
+from cronce_cdk._timing import ON_REQUEST, Timing, retry_policy, timing_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_OVERRIDES = 8192 - 512
@@ -48,9 +56,8 @@ _FROM_SCHEDULER = {
 }
 """Variables that EventBridge Scheduler fills in (User Guide, "Adding context attributes")."""
 
-_SHELLS = ("sh", "bash", "ash", "dash", "/bin/sh", "/bin/bash", "/bin/ash", "/bin/dash")
 
-
+@jsii.implements(ec2.IConnectable, iam.IGrantable)
 class ScheduledTask(Construct):
     """A job that a schedule starts as a task on ECS, once per period.
 
@@ -65,19 +72,21 @@ class ScheduledTask(Construct):
         schedule: The EventBridge schedule.
         schedule_name: The schedule's name.
         role: The role with which EventBridge Scheduler starts the task.
+        container_name: The container that does the work.
 
     Args:
         scope: The construct that owns the job.
         construct_id: Its ID in that scope.
         ledger: The ledger that admits its tasks.
         schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"`, `"at(2026-11-29T06:00:00)"` or a
-            CDK `ScheduleExpression`. An hour needs a minute: CDK's `cron(hour="8")` is due 60 times.
+            CDK `ScheduleExpression`. An hour needs a minute: CDK's `cron(hour="8")` is due 60 times. None for a job
+            that only people start, with `cronce rerun` and a period.
         cluster: The cluster in which the task runs.
         task_definition: The task definition. An imported one needs its roles; a task role that is imported as
             immutable needs the permissions of `RunLedger.grant_claim`.
         job: The job's name in the ledger, unique there; by default `construct_id`.
         timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
-        container_name: The container that does the work; by default the task definition's default container.
+        container_name: The container that does the work; needed if the task definition has several.
         command: The container's command, instead of its image's.
         environment: Variables for the container, in addition to those of the task definition.
         start: No tick is earlier than this, and a rate counts from here; an aware datetime.
@@ -107,7 +116,7 @@ class ScheduledTask(Construct):
         construct_id: str,
         *,
         ledger: RunLedgerBase,
-        schedule: str | scheduler.ScheduleExpression,
+        schedule: str | scheduler.ScheduleExpression | None,
         cluster: ecs.ICluster,
         task_definition: ecs.ITaskDefinition,
         job: str | None = None,
@@ -136,34 +145,38 @@ class ScheduledTask(Construct):
         path = f"{path_of(scope)}/{construct_id}"
         if not isinstance(ledger, RunLedgerBase):
             raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
-        self.ledger, self.enabled, self._start = ledger, enabled, start
+        flags(
+            self,
+            {
+                "enabled": enabled,
+                "assign_public_ip": assign_public_ip,
+                "propagate_tags": propagate_tags,
+                "enable_execute_command": enable_execute_command,
+                "metrics": metrics,
+            },
+        )
+        kinds(self, ecs.FargatePlatformVersion, {"platform_version": platform_version})
+        self.ledger, self.enabled = ledger, enabled
         self.job = job_name(self, construct_id if job is None else job)
         self.policy = checked_policy(self, policy)
-        timing = timing_of(self, schedule, timezone)
+        self._timing = _timing(self, schedule, timezone, start, end)
         stack = stack_of(scope)
-        groups, strategies = security_groups or (), capacity_provider_strategies
-        places = (cluster, task_definition, launch_type, vpc_subnets, len(groups), *groups)
-        target = cached(
+        target = _target(
+            self,
             stack,
-            (*places, assign_public_ip, strategies is None, *(strategies or ())),
-            lambda: target_of(
-                self,
-                cluster,
-                task_definition,
-                launch_type=launch_type,
-                strategies=strategies,
-                vpc_subnets=vpc_subnets,
-                security_groups=security_groups,
-                assign_public_ip=assign_public_ip,
-            ),
+            cluster,
+            task_definition,
+            launch_type=launch_type,
+            strategies=capacity_provider_strategies,
+            vpc_subnets=vpc_subnets,
+            security_groups=security_groups,
+            assign_public_ip=assign_public_ip,
         )
-        if platform_version is not None and not target.placement.on_fargate:
+        on_fargate = target.placement.on_fargate
+        if platform_version is not None and not on_fargate:
             raise refusal(self, "platform_version", platform_version, "no platform version: only Fargate has one")
-        container, silent = cached(
-            stack,
-            (task_definition, "container", container_name or ""),
-            lambda: container_of(self, task_definition, container_name),
-        )
+        container = container_of(self, task_definition, container_name, on_fargate=on_fargate)
+        self.container_name = container.name
         ledger.admit(self, path, self.job)
         seen = cached(stack, (ledger, "seen"), lambda: ledger.seen_from(self))
         variables = {
@@ -172,13 +185,13 @@ class ScheduledTask(Construct):
             JOB: self.job,
             POLICY: self.policy.to_json(),
             TRIGGER: Trigger.SCHEDULE.value,
-            **_FROM_SCHEDULER,
+            **({} if schedule is None else _FROM_SCHEDULER),
             **({METRICS: "emf"} if metrics else {}),
         }
         words = texts(self, "command", command)
-        own_tags = text_map(self, "tags", tags)
-        self._stack, self._target, self._tagged = stack, target, propagate_tags or bool(own_tags)
-        self._group = seen.schedule_group_ref
+        own_tags = _checked_tags(self, tags)
+        self._stack, self._target, self._seen = stack, target, seen
+        self._tagged = propagate_tags or bool(own_tags)
         start_policy = cached(
             stack,
             (seen, cluster, task_definition, self._tagged, "start"),
@@ -186,23 +199,23 @@ class ScheduledTask(Construct):
         )
         self.role = _scheduler_role(self, stack, seen, start_policy)
         self.schedule_name = _schedule_name(stack, path, self.job)
-        seconds, retries = retry_policy(timing.interval, self.policy.starting_deadline)
+        seconds, retries = retry_policy(self._timing.interval, self.policy.starting_deadline)
         self.schedule = scheduler.CfnSchedule(
             self,
             "Schedule",
             name=self.schedule_name,
             group_name=seen.schedule_group_ref,
-            description=description,
-            schedule_expression=timing.expression,
-            schedule_expression_timezone=timing.timezone,
-            start_date=_instant(self, "start", start),
-            end_date=_instant(self, "end", end),
+            description=_description(self, description, schedule),
+            schedule_expression=self._timing.expression,
+            schedule_expression_timezone=self._timing.timezone,
+            start_date=_rendered_instant(start),
+            end_date=_rendered_instant(end),
             state="ENABLED" if enabled else "DISABLED",
             flexible_time_window=_flexible(self, flexible_window, self.policy),
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=target.cluster_arn,
                 role_arn=self.role.attr_arn,
-                input=_task_override(self, container, words, variables),
+                input=_task_override(self, container.name, words, variables),
                 retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
                     maximum_event_age_in_seconds=seconds, maximum_retry_attempts=retries
                 ),
@@ -221,24 +234,66 @@ class ScheduledTask(Construct):
             ),
         )
         seen.let_claim(target.task_role, self.job)
-        self._warn(timing, container, words, silent=silent)
+        if enable_execute_command:
+            target.task_role.add_to_principal_policy(executing_commands())
+            acknowledge_wildcards(target.task_role, {"*": ANY_RESOURCE})
+        doubts = JobDoubts(
+            job=self,
+            schedule=self.schedule,
+            policy=self.policy,
+            enabled=enabled,
+            missed_after=ledger.missed_after,
+            timing=self._timing,
+            container=container,
+            target=target,
+            command=words,
+            metrics=metrics,
+        )
+        doubts.warn()
+        self.node.add_validation(FinishedTree(doubts.errors))
 
     @property
-    def connections(self) -> ec2.Connections | None:
-        """The connections of the task's network interface; None if it uses its host's."""
+    def grant_principal(self) -> iam.IPrincipal:
+        """The task role: `bucket.grant_read(job)` lets the task read the bucket."""
+        return self._target.task_role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of the task's network interface: `database.connections.allow_default_port_from(job)`.
+
+        Raises:
+            ConstructConfigError: The task has no interface; it uses its host's.
+        """
         network = self._target.network
-        return ec2.Connections(security_groups=[*network.security_groups]) if network else None
+        if network is None:
+            raise refusal(
+                self, "connections", None, "a task in the network mode awsvpc: this one uses its host's network"
+            )
+        return ec2.Connections(security_groups=[*network.security_groups])
 
     def grant_run(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Allow `grantee` to find the schedule and to start its task as the schedule does, for reruns and backfills.
+        """Allow `grantee` what `cronce rerun` and `cronce backfill` do: find the schedule, start its task, look at it.
 
-        Reading the ledger needs `RunLedger.grant_read` as well.
+        RunTask with PassRole lets its holder start the task definition with *any* command, under the task's roles and
+        without the ledger: AWS has no condition on overrides. Grant it only to those who may do all that the task may.
+        `RunLedger.grant_read` is needed as well.
         """
-        group = schedules_of(self._stack, self._group)
+        reads = self.let_start(grantee)
+        looks = describe_statement(self._stack, self._target)
+        grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement.from_json(looks))
+        acknowledge_wildcards(grantee, {looks["Resource"]: TASKS_OF_A_CLUSTER})
+        return reads
+
+    def let_start(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow `grantee` to find the schedule and to start its task, as `grant_run` but without looking at tasks."""
+        group = schedules_of(self._stack, self._seen.schedule_group_ref)
         reads = iam.Grant.add_to_principal(grantee=grantee, actions=["scheduler:GetSchedule"], resource_arns=[group])
         grantee.grant_principal.add_to_principal_policy(listing_schedules())
         for statement in start_statements(self._stack, self._target, tagged=self._tagged):
             grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement.from_json(statement))
+        acknowledge_wildcards(grantee, {"*": ANY_RESOURCE, group: SCHEDULES_OF_A_GROUP})
+        if self._tagged:
+            acknowledge_wildcards(grantee, {tasks_of(self._stack, self._target.cluster_name): TASKS_OF_A_CLUSTER})
         return reads
 
     def metric(
@@ -288,59 +343,79 @@ class ScheduledTask(Construct):
     def _count(self, event: str, period: cdk.Duration | None) -> cloudwatch.Metric:
         return self.metric(METRIC_OF_EVENT[event], period=period)
 
-    def _warn(self, timing: Timing, container: str, command: Sequence[str] | None, *, silent: bool) -> None:
-        if timing.lost:
-            warn(
-                self,
-                "lost-to-daylight-saving",
-                f"{timing.expression} in {timing.timezone}: {timing.lost}. That day has no run. A time outside the"
-                " change, or UTC, has a run every day.",
-            )
-        if self.enabled and timing.starts_when_made and self._start is None:
-            warn(
-                self,
-                "rate-without-start",
-                f"EventBridge Scheduler counts {timing.expression} from a moment that it does not report. Missed ticks"
-                " are therefore neither reported nor caught up. Set start=, or use a cron expression.",
-            )
-        if timing.schedule and timing.schedule.next(datetime.now(UTC)) is None:
-            warn(self, "schedule-is-over", f"All ticks of {timing.expression} are in the past.")
-        deadline = self.policy.starting_deadline
-        if deadline and deadline > timedelta(hours=24):
-            warn(
-                self,
-                "starting-deadline-beyond-retries",
-                f"A run may start up to {format_duration(deadline)} late, but EventBridge Scheduler retries for at most"
-                " 24 hours. Later, only catch_up starts it.",
-            )
-        if command and command[0] in _SHELLS and "-c" in command[1:-1] and not command[-1].lstrip().startswith("exec "):
-            warn(
-                self,
-                "shell-ignores-sigterm",
-                "A shell that is the container's first process does not forward SIGTERM, so the run cannot be stopped"
-                " cleanly. Run it under `cronce exec --`, or begin its last command with `exec`.",
-            )
-        if silent:
-            warn(
-                self,
-                "container-without-logs",
-                f"The container {container} has no log driver. The reason of a refusal or failure is lost, and metric_*"
-                " have no data.",
-            )
-        if self._target.without_revision:
-            warn(
-                self,
-                "task-definition-without-revision",
-                f"{self._target.task_definition_arn} has no revision: each run uses the latest one.",
-            )
-        network = self._target.network
-        if network and network.unreachable:
-            warn(
-                self,
-                "public-subnet-without-public-ip",
-                "The task's subnets are public, but it has no public address. Without VPC endpoints it cannot pull its"
-                " image or reach the ledger. Set assign_public_ip=True, or choose other subnets.",
-            )
+
+def _timing(
+    scope: ScheduledTask, schedule: object, timezone: object, start: datetime | None, end: datetime | None
+) -> Timing:
+    given: dict[str, object] = {"start": start, "end": end}
+    for argument, value in given.items():
+        if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+            raise refusal(scope, argument, value, "a datetime with a time zone")
+    if schedule is None:
+        for argument, value in {"timezone": timezone, **given}.items():
+            if value is not None:
+                raise refusal(scope, argument, value, f"no {argument} for a job without a schedule")
+        return ON_REQUEST
+    return timing_of(scope, schedule, timezone, start=start, end=end)
+
+
+def _target(
+    scope: ScheduledTask,
+    stack: cdk.Stack,
+    cluster: ecs.ICluster,
+    task_definition: ecs.ITaskDefinition,
+    *,
+    launch_type: ecs.LaunchType | None,
+    strategies: Sequence[ecs.CapacityProviderStrategy] | None,
+    vpc_subnets: ec2.SubnetSelection | None,
+    security_groups: Sequence[ec2.ISecurityGroup] | None,
+    assign_public_ip: bool,
+) -> Target:
+    """Return the target, from the cache if an earlier job had the same places."""
+    kinds(scope, ecs.LaunchType, {"launch_type": launch_type})
+    kinds(scope, ec2.SubnetSelection, {"vpc_subnets": vpc_subnets})
+    groups = listed(scope, "security_groups", security_groups or (), "security_group_id", "ec2 security groups")
+    providers = strategies
+    if strategies is not None:
+        providers = listed(
+            scope, "capacity_provider_strategies", strategies, "capacity_provider", "ecs.CapacityProviderStrategy"
+        )
+    places = (cluster, task_definition, launch_type, vpc_subnets, len(groups), *groups)
+    return cached(
+        stack,
+        (*places, assign_public_ip, providers is None, *(providers or ())),
+        lambda: target_of(
+            scope,
+            cluster,
+            task_definition,
+            launch_type=launch_type,
+            strategies=providers,
+            vpc_subnets=vpc_subnets,
+            security_groups=groups,
+            assign_public_ip=assign_public_ip,
+        ),
+    )
+
+
+def _description(scope: ScheduledTask, description: object, schedule: object) -> str | None:
+    kinds(scope, str, {"description": description})
+    if isinstance(description, str) and not is_token(description) and len(description) > DESCRIPTION:
+        raise refusal(scope, "description", f"{len(description)} characters", f"at most {DESCRIPTION} characters")
+    return "Started by people only" if schedule is None and description is None else str(description or "") or None
+
+
+def _checked_tags(scope: ScheduledTask, tags: Mapping[str, str] | None) -> dict[str, str]:
+    checked = text_map(scope, "tags", tags)
+    if len(checked) > TAGS:
+        raise refusal(scope, "tags", f"{len(checked)} tags", f"at most {TAGS} tags")
+    for name, value in checked.items():
+        if name.lower().startswith("aws:"):
+            raise refusal(scope, "tags", name, "names that do not begin with aws:, which AWS reserves")
+        for text, shortest, longest in ((name, 1, TAG_KEY), (value, 1, TAG_VALUE)):
+            if not is_token(text) and not (shortest <= len(text) <= longest and TAG_TEXT.fullmatch(text)):
+                allowed = f"{shortest} to {longest} letters, digits, spaces and any of _ . : / = + - @"
+                raise refusal(scope, "tags", {name: value}, allowed)
+    return checked
 
 
 def _scheduler_role(scope: ScheduledTask, stack: cdk.Stack, ledger: RunLedgerBase, policy: str) -> iam.CfnRole:
@@ -397,6 +472,8 @@ def _start_policy(
         path=role_path(ledger.schedule_group_ref),
         description="Allows EventBridge Scheduler to start the tasks of scheduled jobs",
     )
+    if tagged:
+        acknowledge_wildcards(policy, {tasks_of(stack, target.cluster_name): TASKS_OF_A_CLUSTER})
     return policy.ref
 
 
@@ -440,12 +517,8 @@ def _schedule_name(stack: cdk.Stack, path: str, job: str) -> str:
     return f"{'job' if is_token(job) else schedule_name_stem(job)}-{digest}"
 
 
-def _instant(scope: ScheduledTask, argument: str, at: object) -> str | None:
-    if at is None:
-        return None
-    if not isinstance(at, datetime) or at.tzinfo is None:
-        raise refusal(scope, argument, at, "a datetime with a time zone")
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+def _rendered_instant(at: datetime | None) -> str | None:
+    return None if at is None else at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def _flexible(scope: ScheduledTask, window: object, policy: Policy) -> scheduler.CfnSchedule.FlexibleTimeWindowProperty:

@@ -460,7 +460,7 @@ def test_silence_of_a_clock_can_ring(
     alarm = _clock(shop, jobs=jobs).alarm_no_tick(**arguments)
     [found] = shop.resources("AWS::CloudWatch::Alarm").values()
     properties = found["Properties"]
-    assert alarm.node.path == "Stack/Clock/NoTick"
+    assert alarm.node.path == f"Stack/Clock/NoTick{arguments.get('job', '')}"
     ledger = {"Name": "Ledger", "Value": shop.stack.resolve(shop.ledger.table.table_name)}
     assert properties["MetricName"] == "TickDispatched"
     assert sorted(properties["Dimensions"], key=itemgetter("Name")) == sorted(

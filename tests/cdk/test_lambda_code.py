@@ -60,10 +60,10 @@ def test_the_functions_reach_aws_over_tls_with_the_archives_own_files(tmp_path: 
         thread.start()
         code = (
             f"import sys; sys.path.insert(0, {str(tmp_path / 'code')!r});"
-            "import ssl; from cronce.aws import tls;"
+            "import ssl, time; from cronce.aws import tls;"
             "roots = ssl.create_default_context(cafile=tls._AMAZON_ROOTS).get_ca_certs();"
             "print(tls.__file__, len(roots), flush=True);"
-            f"tls.connect_tls('localhost', {server.getsockname()[1]}, timeout=10)"
+            f"tls.connect_tls('localhost', {server.getsockname()[1]}, by=time.monotonic() + 10)"
         )
         done = subprocess.run([sys.executable, "-ISc", code], env={}, check=False, capture_output=True, text=True)
         server.shutdown(socket.SHUT_RDWR)

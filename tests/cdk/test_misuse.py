@@ -49,7 +49,6 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("schedule", "0 6 * * * * *", "five fields"),
         ("schedule", "", "cron(...)"),
         ("schedule", 6, "cron(...)"),
-        ("schedule", None, "cron(...)"),
         ("schedule", "*/60 * * * *", "minutes"),
         ("schedule", "cron(34 12 * * SAT *)", "?"),
         ("schedule", "cron(0 6 ? * ? *)", "day-of-"),

@@ -140,6 +140,7 @@ def test_the_ledgers_functions_look_after_it(shop: Shop) -> None:
         [rule] = [each for name, each in rules.items() if name.startswith(prefix)]
         assert [target["Arn"] for target in rule["Targets"]] == [{"Fn::GetAtt": [recorder, "Arn"]}]
         assert rule["EventPattern"] == {
+            "account": ["111122223333"],
             "source": ["aws.ecs"],
             "detail-type": ["ECS Task State Change"],
             "detail": {

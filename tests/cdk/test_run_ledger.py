@@ -29,6 +29,12 @@ def _resources(stack: cdk.Stack, kind: str) -> list[dict[str, Any]]:
     return [resource for resource in template["Resources"].values() if resource["Type"] == kind]
 
 
+def _dead_letters(stack: cdk.Stack) -> list[tuple[str, dict[str, Any]]]:
+    """The queue whose messages end in another one."""
+    queues = assertions.Template.from_stack(stack).find_resources("AWS::SQS::Queue")
+    return [(name, {**each}) for name, each in queues.items() if "RedrivePolicy" in each["Properties"]]
+
+
 def _only(stack: cdk.Stack, kind: str) -> dict[str, Any]:
     [resource] = _resources(stack, kind)
     return resource
@@ -86,6 +92,8 @@ def test_a_ledger_makes_its_table_group_queue_recorder_and_watchdog(stack: cdk.S
         "AWS::Logs::LogGroup",
         "AWS::Logs::LogGroup",
         "AWS::SQS::Queue",
+        "AWS::SQS::Queue",
+        "AWS::SQS::QueuePolicy",
         "AWS::SQS::QueuePolicy",
         "AWS::Scheduler::ScheduleGroup",
     ]
@@ -193,7 +201,8 @@ def test_a_ledger_of_another_stack_is_used_by_its_name(stack: cdk.Stack) -> None
 def test_dead_letters_are_kept_for_two_weeks_and_encrypted(stack: cdk.Stack) -> None:
     """And nobody sends them in the clear; one that is being read is hidden six times as long as reading may take."""
     ledger = RunLedger(stack, "Ledger")
-    assert _only(stack, "AWS::SQS::Queue")["Properties"] == {
+    [(_, queue)] = _dead_letters(stack)
+    assert {name: value for name, value in queue["Properties"].items() if name != "RedrivePolicy"} == {
         "MessageRetentionPeriod": 1_209_600,
         "SqsManagedSseEnabled": True,
         "VisibilityTimeout": 360,
@@ -271,7 +280,7 @@ def _expected_statements(stack: cdk.Stack, function: str, table_actions: list[st
 def test_the_recorder_may_do_exactly_this(stack: cdk.Stack) -> None:
     """It looks at single runs only; it reads dead letters, and its own lost events are put among them."""
     RunLedger(stack, "Ledger")
-    [queue] = assertions.Template.from_stack(stack).find_resources("AWS::SQS::Queue")
+    [queue] = [name for name, _ in _dead_letters(stack)]
     arn = {"Fn::GetAtt": [queue, "Arn"]}
     assert _statements(stack, "Recorder") == [
         *_expected_statements(stack, "Recorder", ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]),
@@ -336,7 +345,7 @@ def test_an_event_that_the_recorder_cannot_get_done_is_not_lost(stack: cdk.Stack
     """After Lambda's three tries it goes to the queue that the recorder reads, which keeps it for two weeks."""
     RunLedger(stack, "Ledger")
     template = assertions.Template.from_stack(stack)
-    [queue] = template.find_resources("AWS::SQS::Queue")
+    [queue] = [name for name, _ in _dead_letters(stack)]
     [recorder] = [name for name in template.find_resources("AWS::Lambda::Function") if "Recorder" in name]
     arn = {"Fn::GetAtt": [queue, "Arn"]}
     assert _function(stack, "recorder")["DeadLetterConfig"] == {"TargetArn": arn}
@@ -378,6 +387,7 @@ def test_the_recorder_hears_of_stopped_tasks_of_its_own_ledger(stack: cdk.Stack)
     url = stack.resolve(ledger.table_url)
     [group] = assertions.Template.from_stack(stack).find_resources("AWS::Scheduler::ScheduleGroup")
     assert _task_events(stack) == {
+        "account": ["111122223333"],
         "source": ["aws.ecs"],
         "detail-type": ["ECS Task State Change"],
         "detail": {
@@ -456,10 +466,12 @@ def test_a_name_leads_to_the_same_group_and_queue_from_either_side(table_name: s
     RunLedger(stack, "Ledger", table_name=table_name)
     seen = RunLedger.from_table_name(stack, "Seen", table_name=table_name)
     group = _only(stack, "AWS::Scheduler::ScheduleGroup")["Properties"]["Name"]
-    queue = _only(stack, "AWS::SQS::Queue")["Properties"]["QueueName"]
-    assert (seen.schedule_group.schedule_group_name, seen.dead_letter_queue.queue_name) == (group, queue)
+    queues = {each["Properties"]["QueueName"] for each in _resources(stack, "AWS::SQS::Queue")}
+    assert seen.schedule_group.schedule_group_name == group
+    assert {seen.dead_letter_queue.queue_name, seen.unsettled_queue.queue_name} == queues
+    assert len(queues) == 2
     assert len(group) <= 64
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,80}", queue)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,80}", queue) for queue in queues)
 
 
 def test_names_that_look_alike_lead_to_different_groups_and_queues() -> None:

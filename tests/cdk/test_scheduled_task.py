@@ -18,7 +18,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.client.settings import TaskSettings
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
-from cronce_cdk import RunLedger, ScheduledTask
+from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import (
     PRIVATE_SUBNET,
     PUBLIC_SUBNET,
@@ -55,7 +55,7 @@ def test_the_schedule_is_exactly_this(shop: Shop) -> None:
     shop.job(timezone="Europe/Berlin", policy=Policy(starting_deadline=timedelta(hours=2), backoff_limit=2))
     schedule = shop.schedule()
     override = container_override(schedule["Target"].pop("Input"))
-    [queue], [task] = _ids(shop, "AWS::SQS::Queue"), _ids(shop, "AWS::ECS::TaskDefinition")
+    [queue], [task] = _ids(shop, "AWS::SQS::Queue", "LedgerDeadLetters"), _ids(shop, "AWS::ECS::TaskDefinition")
     [role] = _ids(shop, "AWS::IAM::Role", "digestRole")
     [group] = _ids(shop, "AWS::EC2::SecurityGroup")
     [schedules] = _ids(shop, "AWS::Scheduler::ScheduleGroup")
@@ -103,7 +103,7 @@ def test_the_schedule_is_exactly_this(shop: Shop) -> None:
 def test_the_role_may_start_this_revision_here_under_its_two_roles_and_nothing_else(shop: Shop) -> None:
     """RunTask, PassRole, and the message to the dead-letter queue."""
     shop.job()
-    [task], [queue] = _ids(shop, "AWS::ECS::TaskDefinition"), _ids(shop, "AWS::SQS::Queue")
+    [task], [queue] = _ids(shop, "AWS::ECS::TaskDefinition"), _ids(shop, "AWS::SQS::Queue", "LedgerDeadLetters")
     [task_role] = _ids(shop, "AWS::IAM::Role", "TaskTaskRole")
     [execution_role] = _ids(shop, "AWS::IAM::Role", "TaskExecutionRole")
     assert shop.role_statements() == [
@@ -243,7 +243,8 @@ def test_ec2_on_the_hosts_network_has_no_network_of_its_own(shop: Shop) -> None:
     job = shop.job(task_definition=task_definition)
     assert shop.ecs_parameters()["LaunchType"] == "EC2"
     assert "NetworkConfiguration" not in shop.ecs_parameters()
-    assert job.connections is None
+    with pytest.raises(ConstructConfigError, match="connections: None is not usable; allowed: a task in"):
+        _ = job.connections
 
 
 def test_ec2_with_an_interface_of_its_own_says_where(shop: Shop) -> None:
@@ -476,16 +477,18 @@ def test_one_app_deployed_twice_under_two_names_shares_no_schedule() -> None:
 
 
 def test_a_grant_to_run_is_what_the_schedule_itself_may_and_to_find_it(shop: Shop) -> None:
-    """For reruns and backfills, which go through the schedule's own target."""
+    """Reruns and backfills start the schedule's own target."""
     operator = iam.Role(shop.stack, "Operator", assumed_by=iam.AccountRootPrincipal())
     shop.job(propagate_tags=True).grant_run(operator)
     [policy] = [p for n, p in shop.resources("AWS::IAM::Policy").items() if n.startswith("Operator")]
-    reads, lists, *starts = policy["Properties"]["PolicyDocument"]["Statement"]
+    reads, lists, *starts, looks = policy["Properties"]["PolicyDocument"]["Statement"]
     [group] = _ids(shop, "AWS::Scheduler::ScheduleGroup")
     schedules = ["arn:", {"Ref": "AWS::Partition"}, ":scheduler:eu-west-1:111122223333:schedule/", {"Ref": group}, "/*"]
     assert reads == {"Effect": "Allow", "Action": "scheduler:GetSchedule", "Resource": {"Fn::Join": ["", schedules]}}
     assert lists == {"Effect": "Allow", "Action": "scheduler:ListSchedules", "Resource": "*"}
     assert starts == [each for each in shop.role_statements() if each["Action"] != "sqs:SendMessage"]
+    tasks = ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:task/main/*"]
+    assert looks == {"Effect": "Allow", "Action": "ecs:DescribeTasks", "Resource": {"Fn::Join": ["", tasks]}}
 
 
 @pytest.mark.parametrize(

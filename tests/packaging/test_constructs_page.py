@@ -69,7 +69,8 @@ def test_no_piece_is_doubtful(synthesized: dict[str, Path]) -> None:
 def test_every_warning_is_described_and_no_other() -> None:
     """By the name that acknowledges it."""
     sources = (path.read_text() for path in (ROOT / "constructs" / "cronce_cdk").glob("*.py"))
-    given = {name for source in sources for name in re.findall(r"\bwarn\(\s*\w+,\s*\"([a-z-]+)\"", source)}
+    call = r"(?:\bwarn\(\s*[\w.]+,|\byield(?: \()?)\s*\"([a-z]+(?:-[a-z]+)+)\""
+    given = {name for source in sources for name in re.findall(call, source)}
     assert given == set(re.findall(r"^\| `cronce:([a-z-]+)` \|", PAGE, re.MULTILINE))
 
 

@@ -39,7 +39,8 @@ SECTIONS = {
     "A foreign clock": "PINNEDTaskTaskRole",
     "A person who reads": "Reader",
     "A person who runs periods again": "Runner",
-    "The dead-letter queue": "LedgerDeadLetters",
+    "A person who releases runs": "Releaser",
+    "The dead-letter queues": "LedgerDeadLetters",
     "The functions": "Ledger",
 }
 """Heading of the page -> beginning of the logical ID of the role or resource."""
@@ -71,7 +72,7 @@ Row = tuple[str, str, str]
 def resources() -> Mapping[str, Any]:
     """The template of a stack with one construct of each kind."""
     shop = new_shop()
-    job = shop.job("Job", job="JOB", propagate_tags=True, enabled=False)
+    job = shop.job("Job", job="JOB", propagate_tags=True, enabled=False, enable_execute_command=True)
     function = lambda_.Function.from_function_arn(shop.stack, "Their", f"{_HERE.replace('*', 'lambda')}:function:THEIR")
     targets: dict[str, ClockTarget] = {
         "QUEUE": SqsTarget(sqs.Queue.from_queue_arn(shop.stack, "Queue", f"{_HERE.replace('*', 'sqs')}:THEIR_QUEUE")),
@@ -90,6 +91,7 @@ def resources() -> Mapping[str, Any]:
         image = ecs.ContainerImage.from_registry("clock:1")
         PinnedScheduler(shop.stack, name, ledger=shop.ledger, cluster=shop.cluster, image=image, **kind)
     shop.ledger.grant_read(iam.ManagedPolicy(shop.stack, "Reader"))
+    shop.ledger.grant_release(iam.ManagedPolicy(shop.stack, "Releaser"))
     job.grant_run(iam.ManagedPolicy(shop.stack, "Runner"))
     found: Mapping[str, Any] = assertions.Template.from_stack(shop.stack).to_json()["Resources"]
     return found
@@ -111,6 +113,7 @@ def test_every_row_says_why() -> None:
 
 
 def _section_of(owner: str) -> str:
+    owner = owner.replace("LedgerUnsettled", "LedgerDeadLetters")  # they are on the page as one
     return next((section for section, prefix in SECTIONS.items() if owner.startswith(prefix)), f"none for {owner}")
 
 

@@ -1,0 +1,82 @@
+"""Which container of a task definition does the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from cronce_cdk._checks import is_token, refusal
+from cronce_cdk._limits import STOP_TIMEOUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContainer:
+    """The container that gets a job's command and variables.
+
+    Attributes:
+        log_driver: The name of its log driver; empty if it has none, None if it is not known.
+        ends_the_task: False if the task goes on with an essential sidecar after this container exits.
+    """
+
+    name: str
+    log_driver: str | None = None
+    ends_the_task: bool = True
+
+
+def container_of(
+    scope: Construct, task_definition: ecs.ITaskDefinition, name: object, *, on_fargate: bool
+) -> JobContainer:
+    """Return the container that does the work.
+
+    Raises:
+        ConstructConfigError: There is no such container, or several could be meant. EventBridge Scheduler would
+            report a missing one only at 06:00, as "Unable to convert target input".
+    """
+    if name is not None and (not isinstance(name, str) or not name):
+        raise refusal(scope, "container_name", name, "the name of a container")
+    if not isinstance(task_definition, ecs.TaskDefinition):
+        if name is None:
+            allowed = "the container's name, because an imported task definition does not list its containers"
+            raise refusal(scope, "container_name", name, allowed)
+        return JobContainer(name=name)
+    if name is not None and is_token(name):
+        return JobContainer(name=name)
+    containers = [each for each in task_definition.node.children if isinstance(each, ecs.ContainerDefinition)]
+    workers = {each.container_name: each for each in containers if not isinstance(each, ecs.FirelensLogRouter)}
+    wanted = _only(task_definition, containers, workers) if name is None else name
+    chosen = workers.get(wanted) if wanted else None
+    if chosen is None:
+        allowed = "a container that was added before" if len(workers) < 2 or name else "one of several containers"
+        raise refusal(scope, "container_name", name, f"{allowed}: {', '.join(workers) or 'none so far'}")
+    if on_fargate:
+        _check_stop_timeout(scope, task_definition, chosen)
+    log = chosen.log_driver_config
+    return JobContainer(
+        name=chosen.container_name,
+        log_driver=log.log_driver if log else "",
+        ends_the_task=chosen.essential or not any(each.essential for each in containers),
+    )
+
+
+def _only(
+    task_definition: ecs.TaskDefinition,
+    containers: list[ecs.ContainerDefinition],
+    workers: dict[str, ecs.ContainerDefinition],
+) -> str | None:
+    """Return the one container that can be meant: the only one, or a default container that a person chose."""
+    if len(workers) == 1:
+        return next(iter(workers))
+    default = task_definition.default_container
+    of_cdk = next((each.container_name for each in containers if each.essential), None)
+    return default.container_name if default and default.container_name != of_cdk else None
+
+
+def _check_stop_timeout(
+    scope: Construct, task_definition: ecs.TaskDefinition, container: ecs.ContainerDefinition
+) -> None:
+    stop = container.render_container_definition(task_definition).stop_timeout
+    if isinstance(stop, int | float) and stop > STOP_TIMEOUT:
+        value = f"stop_timeout {int(stop)}s of {container.container_name}"
+        raise refusal(scope, "task_definition", value, f"at most {STOP_TIMEOUT}s on Fargate")

@@ -1,0 +1,44 @@
+"""Limits of the AWS APIs. A test compares each with the service model that botocore ships."""
+
+from __future__ import annotations
+
+import re
+
+DESCRIPTION = 512
+"""Characters of a schedule's description (Scheduler, Description)."""
+
+TIMEZONE = 50
+"""Characters of a schedule's time zone (Scheduler, ScheduleExpressionTimezone)."""
+
+TAGS = 50
+"""Tags of a task (ECS, Tags)."""
+
+TAG_KEY, TAG_VALUE = 128, 256
+"""Characters of a tag's key and value (ECS, TagKey and TagValue)."""
+
+TAG_TEXT = re.compile(r"[\w\s.:/=+\-@]*")
+"""What a tag's key and value may hold (ECS, TagKey and TagValue)."""
+
+PROVIDERS = 6
+"""Items of a capacity-provider strategy (Scheduler, CapacityProviderStrategy)."""
+
+WEIGHT, BASE = 1000, 100_000
+"""Largest weight and base of an item (ECS, CapacityProviderStrategyItemWeight and -Base)."""
+
+SECURITY_GROUPS, SUBNETS = 5, 16
+"""Security groups and subnets of a task (Scheduler, SecurityGroups and Subnets)."""
+
+TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+"""A table's name (DynamoDB, TableName)."""
+
+POLICY_TEXT = re.compile(r"[\t\n\r\x20-\xff]*")
+"""What a policy may hold (IAM, policyDocumentType)."""
+
+EVENT_PATTERN = 4096
+"""Characters of a rule's event pattern (EventBridge, EventPattern)."""
+
+INLINE_POLICIES = 10_240
+"""Characters of all inline policies of a role, white space aside (IAM User Guide, "IAM and AWS STS quotas")."""
+
+STOP_TIMEOUT = 120
+"""Seconds of a container's stop timeout on Fargate (ECS API Reference, ContainerDefinition)."""

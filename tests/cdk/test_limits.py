@@ -1,0 +1,140 @@
+"""The limits that the constructs check are those of the service models that botocore ships."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from botocore.loaders import Loader
+
+from cronce.vocabulary import metrics, names
+from cronce_cdk import ConstructConfigError, ScheduledTask, _limits
+from cronce_cdk import _timing as timing
+from tests.cdk.shop import Shop
+
+
+def _shape(service: str, name: str) -> dict[str, Any]:
+    shapes: dict[str, Any] = Loader().load_service_model(service, "service-2")["shapes"]
+    found: dict[str, Any] = shapes[name]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("service", "shape", "bound", "ours"),
+    [
+        ("scheduler", "Description", "max", _limits.DESCRIPTION),
+        ("scheduler", "Tags", "max", _limits.TAGS),
+        ("scheduler", "TagKey", "max", _limits.TAG_KEY),
+        ("scheduler", "TagValue", "max", _limits.TAG_VALUE),
+        ("scheduler", "CapacityProviderStrategy", "max", _limits.PROVIDERS),
+        ("scheduler", "CapacityProviderStrategyItemWeight", "max", _limits.WEIGHT),
+        ("scheduler", "CapacityProviderStrategyItemBase", "max", _limits.BASE),
+        ("scheduler", "SecurityGroups", "max", _limits.SECURITY_GROUPS),
+        ("scheduler", "Subnets", "max", _limits.SUBNETS),
+        ("scheduler", "Name", "max", names.MAX_SCHEDULE_NAME),
+        ("scheduler", "MaximumEventAgeInSeconds", "max", timing._LONGEST_RETRY.total_seconds()),
+        ("scheduler", "MaximumEventAgeInSeconds", "min", timing._SHORTEST_RETRY.total_seconds()),
+        ("scheduler", "MaximumRetryAttempts", "max", timing._MOST_RETRIES),
+        ("scheduler", "MaximumWindowInMinutes", "max", 24 * 60),
+        ("scheduler", "ScheduleExpressionTimezone", "max", _limits.TIMEZONE),
+        ("ecs", "TagKey", "max", _limits.TAG_KEY),
+        ("ecs", "TagValue", "max", _limits.TAG_VALUE),
+        ("ecs", "Tags", "max", _limits.TAGS),
+        ("events", "EventPattern", "max", _limits.EVENT_PATTERN),
+        ("cloudwatch", "DimensionValue", "max", len(metrics.dimension_value("x" * 5000))),
+    ],
+)
+def test_a_limit_is_that_of_the_service(service: str, shape: str, bound: str, ours: float) -> None:
+    """None is kept by hand."""
+    assert _shape(service, shape)[bound] == ours
+
+
+def test_patterns_are_those_of_the_services() -> None:
+    """Character by character, for the first 256."""
+    every = [chr(code) for code in range(256)]
+    table = _shape("dynamodb", "TableName")
+    of_service = re.compile(table["pattern"])
+    assert (table["min"], table["max"]) == (3, 255)
+    for character in every:
+        assert bool(_limits.TABLE_NAME.fullmatch(3 * character)) == bool(of_service.fullmatch(3 * character))
+    tag = re.compile(_shape("ecs", "TagKey")["pattern"].replace(r"\p{L}\p{Z}\p{N}", r"\w\s"))
+    assert [c for c in every if bool(_limits.TAG_TEXT.fullmatch(c)) != bool(tag.fullmatch(c))] == []
+    policy = re.compile(_shape("iam", "policyDocumentType")["pattern"])
+    assert [c for c in every if bool(_limits.POLICY_TEXT.fullmatch(c)) != bool(policy.fullmatch(c))] == []
+    assert not _limits.POLICY_TEXT.fullmatch("\u0100")
+
+
+GROUPS = 6
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "allowed"),
+    [
+        ("description", "x" * 513, "at most 512"),
+        ("description", 7, "text"),
+        ("tags", {f"t{n}": "v" for n in range(51)}, "at most 50"),
+        ("tags", {"aws:team": "v"}, "aws:"),
+        ("tags", {"AWS:team": "v"}, "aws:"),
+        ("tags", {"k" * 129: "v"}, "1 to 128"),
+        ("tags", {"k": "v" * 257}, "1 to 256"),
+        ("tags", {"k": ""}, "1 to 256"),
+        ("tags", {"k": "a*b"}, "letters, digits"),
+        ("tags", ["team"], "a mapping"),
+        ("environment", [("A", "b")], "a mapping"),
+        ("environment", "A=b", "a mapping"),
+        ("capacity_provider_strategies", [("FARGATE", 1001, None)], "a weight from 0 to 1000"),
+        ("capacity_provider_strategies", [("FARGATE", -1, None)], "a weight from 0 to 1000"),
+        ("capacity_provider_strategies", [("FARGATE", 1, 100_001)], "a base from 0 to 100000"),
+        ("capacity_provider_strategies", [("mine", 1, None)], "FARGATE or FARGATE_SPOT"),
+        ("capacity_provider_strategies", [None], "a list of ecs.CapacityProviderStrategy"),
+        ("capacity_provider_strategies", ["FARGATE_SPOT"], "a list of ecs.CapacityProviderStrategy"),
+        ("capacity_provider_strategies", "FARGATE_SPOT", "a list of ecs.CapacityProviderStrategy"),
+        ("security_groups", [None], "a list of ec2 security groups"),
+        ("security_groups", ["sg-1"], "a list of ec2 security groups"),
+        ("security_groups", "sg-1", "a list of ec2 security groups"),
+        ("vpc_subnets", "subnet-1", "SubnetSelection"),
+        ("launch_type", "FARGATE", "LaunchType"),
+        ("platform_version", "1.4.0", "FargatePlatformVersion"),
+        ("enabled", "yes", "True or False"),
+        ("enabled", None, "True or False"),
+        ("metrics", 1, "True or False"),
+        ("assign_public_ip", "yes", "True or False"),
+        ("propagate_tags", "TASK_DEFINITION", "True or False"),
+        ("enable_execute_command", None, "True or False"),
+        ("container_name", "", "the name of a container"),
+        ("container_name", 7, "the name of a container"),
+        ("job", "日報", "U+00FF"),
+        ("command", {"a": "b"}, "a list of at least one word"),
+    ],
+)
+def test_a_value_that_aws_refuses_is_refused_at_synth(
+    try_job: Callable[..., ScheduledTask],
+    argument: str,
+    value: object,
+    allowed: str,
+) -> None:
+    """And a value of the wrong kind gets the own error, not jsii's."""
+    if isinstance(value, list) and isinstance(value[0], tuple) and argument == "capacity_provider_strategies":
+        value = [ecs.CapacityProviderStrategy(capacity_provider=p, weight=w, base=b) for p, w, b in value]
+    with pytest.raises(ConstructConfigError) as caught:
+        try_job(**{argument: value})
+    assert caught.value.argument == argument
+    assert allowed in caught.value.allowed
+
+
+def test_six_security_groups_are_refused(shop: Shop) -> None:
+    """An interface has five."""
+    groups = [ec2.SecurityGroup.from_security_group_id(shop.stack, f"G{n}", f"sg-{n}") for n in range(GROUPS)]
+    with pytest.raises(ConstructConfigError, match="at most 5 groups"):
+        shop.job(security_groups=groups)
+    shop.job("five", security_groups=groups[:5])
+
+
+@pytest.mark.parametrize("value", ["Ünïcode 日本 _.:/=+-@", "x" * 256])
+def test_what_a_tag_may_hold_is_taken(try_job: Callable[..., ScheduledTask], value: str) -> None:
+    """Letters of every script."""
+    try_job(tags={"team": value})
