@@ -52,9 +52,9 @@ class Launches:
             if decision.for_person:
                 self.leave_to_a_person(run, decision.why, job)
             return {"left": decision.why}
-        numbers = {"attempt": decision.attempt, "launch": decision.launch}
-        report("relaunched", job=job.job, period=run.period, ledger=self.name, **numbers)
-        return {"relaunched": numbers}
+        attempt, launch = decision.attempt, decision.launch
+        report("relaunched", job=job.job, period=run.period, ledger=self.name, attempt=attempt, launch=launch)
+        return {"relaunched": {"attempt": attempt, "launch": launch}}
 
     def arrange(
         self, decision: Relaunch, run: RunRecord, job: JobDefinition, *, trigger: Trigger, now: datetime

@@ -27,7 +27,7 @@ Outcome = tuple[dict[tuple[str, str], tuple[object, ...]], Counter[tuple[str, ..
 
 def outcome(world: World, *jobs: str) -> Outcome:
     """Rows by job and period, and how often each launch was arranged."""
-    rows = {
+    rows: dict[tuple[str, str], tuple[object, ...]] = {
         (run.job, run.period): (run.status, run.reason, run.attempt, run.owner, run.note)
         for job in jobs or (JOB,)
         for run in world.ledger().runs(job)
@@ -173,9 +173,7 @@ def test_a_batch_is_processed_whichever_call_of_it_fails(kind: Kind) -> None:
         world = world_of()
         messages = batch(world)
         injector, answer = Injector(at, kind), dict[str, Any]()
-        failing(
-            world, injector, lambda world=world, messages=messages, answer=answer: answer.update(world.sort(*messages))
-        )  # type: ignore[misc]
+        failing(world, injector, partial(_sort_into, world, messages, answer))
         if kind in (Kind.REFUSED, Kind.LOST):
             assert len(answer["batchItemFailures"]) <= 1, (kind, at, injector.calls)
         again = {each["itemIdentifier"] for each in answer.get("batchItemFailures", [])} if answer else None

@@ -22,7 +22,7 @@ RETRIES = Policy(backoff_limit=2, catch_up=CatchUp.ALL)
 def forged(account: str = "111122223333", exit_code: int | None = None, **changes: str) -> dict[str, Any]:
     """The event of a task that never ran, as a caller of RunTask may have it made."""
     detail = {name: value for name, value in changes.items() if not name.startswith("CRONCE_")}
-    environ = {name: value for name, value in changes.items() if name.startswith("CRONCE_")}
+    environ: dict[str, Any] = {name: value for name, value in changes.items() if name.startswith("CRONCE_")}
     event = stopped(**NEVER_RAN | ({} if exit_code is None else {"exit_code": exit_code}), **environ)
     event["detail"] |= detail
     return event | {"account": account}

@@ -114,7 +114,7 @@ def test_any_other_task_that_never_claimed_is_left(task: FailedLaunch, standing:
 def test_a_retry_that_died_before_it_asked_is_launched_again() -> None:
     """An earlier attempt claimed, so the job's work begins after the claim. One that exited with 0 is left."""
     standing = failed(Reason.INTERRUPTED)
-    died_early = {"stop_code": "EssentialContainerExited", "CRONCE_TRIGGER": "retry"}
+    died_early: dict[str, Any] = {"stop_code": "EssentialContainerExited", "CRONCE_TRIGGER": "retry"}
     assert decide(unclaimed(exit_code=137, **died_early), standing) == Relaunch(attempt=2, launch=2, delay=10 * SECOND)
     assert isinstance(decide(unclaimed(exit_code=0, **died_early), standing), Leave)
 

@@ -792,7 +792,7 @@ class TestMoved:
         world = hourly(ScheduleExpression=f"cron(0 {before} * * ? *)", **MONTH_AGO)
         world.look(T0 + MINUTE)
         world.events.calls.clear()
-        moved = {"LastModificationDate": T0 + 2 * HOUR, "CreationDate": T0 - 30 * DAY}
+        moved: dict[str, Any] = {"LastModificationDate": T0 + 2 * HOUR, "CreationDate": T0 - 30 * DAY}
         world.define(ScheduleExpression=f"cron(0 {after} * * ? *)", **moved)
         world.look(T0 + 2 * HOUR + MINUTE)
         world.look(T0 + 2 * HOUR + 2 * MINUTE)
@@ -813,7 +813,7 @@ class TestMoved:
         """Another image, or enabled and disabled: the times are the same."""
         world = hourly()
         world.look(T0 + MINUTE)
-        made = {"CreationDate": T0 - MINUTE, "ScheduleExpression": "cron(0 * * * ? *)"}
+        made: dict[str, Any] = {"CreationDate": T0 - MINUTE, "ScheduleExpression": "cron(0 * * * ? *)"}
         world.define(image="2", LastModificationDate=T0 + 2 * MINUTE, **made)
         world.look(T0 + 3 * MINUTE)
         world.define(State="DISABLED", LastModificationDate=T0 + 4 * MINUTE, **made)

@@ -293,9 +293,9 @@ class Machines(Fleet):
 
     def _check_ends(self, job: Job) -> None:
         ticks = {period_at(number * job.every) for number in range(int(self._days * DAY / job.every) + 1)}
-        for run in self._table.query(job.name, limit=100_000, before=None).runs:
-            if run.period not in ticks:
-                self._hold(job, f"only ticks have rows, and {run.period} is none")
+        for row in self._table.query(job.name, limit=100_000, before=None).runs:
+            if row.period not in ticks:
+                self._hold(job, f"only ticks have rows, and {row.period} is none")
         for number in range(int(self._days * DAY / job.every)):
             tick = number * job.every
             run = self._table.get(job.name, run_key(period_at(tick)))

@@ -28,8 +28,8 @@ def test_hours_of_a_fleet_with_its_machines_break_no_promise(seed: int) -> None:
 
     fleet.run()
 
-    needed = ("dead letters", "never ran", "recorder: relaunched", "watchdog: missed", "launched: retry")
-    needed += ("deployments", "forged", "refused: old revision")
+    needed = {"dead letters", "never ran", "recorder: relaunched", "watchdog: missed", "launched: retry"}
+    needed |= {"deployments", "forged", "refused: old revision"}
     assert min(fleet.counts[what] for what in needed) > 0
     assert fleet.counts["SUCCEEDED"] > 0.8 * fleet.counts["ticks"]
 
