@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from cronce.cli.actions.follow import AttemptResult, StartedAttempt, result_of_attempt
-from cronce.ecs import CallUnavailableError
+from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
@@ -102,7 +104,7 @@ def test_a_task_that_stops_before_it_claims_is_found() -> None:
     found = looks(world, 10, before=FAILED_BEFORE)
     assert found[:7] == [None] * 7
     assert found[7] == AttemptResult(
-        ok=False, text="not run: its task stopped before it claimed the run: CannotPullContainerError"
+        ok=False, text="not claimed: its task stopped before it claimed the run: CannotPullContainerError"
     )
     assert world.questions == 1
 
@@ -151,3 +153,43 @@ def test_ecs_that_does_not_answer_is_no_outcome() -> None:
     world = Scripted(None, stopped=CallUnavailableError("DescribeTasks", "busy"))
     assert looks(world, 20) == [None] * 20
     assert world.questions == 4
+
+
+def test_a_task_that_ecs_does_not_show_is_said_and_not_waited_for_without_end() -> None:
+    """For want of `ecs:DescribeTasks`, for instance: the claim may still come, for ten minutes."""
+    denied = CallRefusedError("describe_tasks for task", "AccessDeniedException: no", code="AccessDeniedException")
+    world = Scripted(None, stopped=denied)
+    started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=1, before=None, task="task")
+    assert [started.look(T0) for _ in range(5)] == [None] * 5
+    assert started.warning is not None
+    assert "AccessDeniedException" in started.warning
+    assert started.look(T0 + timedelta(minutes=10)) is None
+    result = started.look(T0 + timedelta(minutes=10, seconds=1))
+    assert result is not None
+    assert not result.ok
+    assert "no claim came within 10m" in result.text
+
+
+def test_a_task_that_ecs_shows_is_waited_for_however_long_its_image_takes() -> None:
+    """It is pending."""
+    world = Scripted(None, stopped=None)
+    started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=1, before=None, task="task")
+    assert [started.look(T0 + timedelta(minutes=minute)) for minute in range(60)] == [None] * 60
+    assert started.warning is None
+
+
+def test_a_task_that_ended_well_without_a_claim_may_have_done_its_work() -> None:
+    """Its image may lack the guard."""
+    world = Scripted(FAILED_BEFORE, stopped="Essential container in task exited; digest: exit code 0")
+    result = looks(world, 10, before=FAILED_BEFORE)[-1]
+    assert result is not None
+    assert "its work may be done" in result.text
+    assert "not run" not in result.text
+
+
+def test_a_run_that_the_recorder_marked_unclaimed_is_an_end() -> None:
+    """No attempt began, so its number does not tell."""
+    marked = run(attempt=0, status=Status.FAILED, reason=Reason.UNCLAIMED, exit_code=0)
+    result = result_of_attempt(marked, attempt=1, before=None, now=T0)
+    assert result is not None
+    assert not result.ok

@@ -304,3 +304,25 @@ def test_times_name_the_zone_they_are_in(ledger_file: LedgerFile, on_terminal: C
     ledger_file.put(run(status=Status.SUCCEEDED, claimed_at=at, finished_at=at))
     assert f"{at:%Y-%m-%d} 06:00:00 UTC" in on_terminal("show", JOB, "2026-11-29", TZ="UTC")
     assert f"{at:%Y-%m-%d} 07:00:00 CET" in on_terminal("show", JOB, "2026-11-29", TZ="Europe/Zurich")
+
+
+def test_a_success_that_was_repeated_by_force_has_no_reason(
+    ledger_file: LedgerFile, cronce: Callable[..., Said]
+) -> None:
+    """An earlier version noted `lease_lost` with it."""
+    past = PastAttempt(attempt=1, status=Status.SUCCEEDED, owner="host:7", reason="lease_lost", note="spam")
+    ledger_file.put(run(status=Status.SUCCEEDED, attempt=2, attempts=(past,)))
+    shown = cronce("show", JOB, "2026-11-29").out
+    assert "lease_lost" not in shown
+    assert "spam" in shown
+
+
+@pytest.mark.parametrize("status", [Status.SKIPPED, Status.MISSED])
+def test_a_run_whose_work_never_began_has_no_attempt(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], status: Status
+) -> None:
+    """Its row may have a number, which counts the claim."""
+    ledger_file.put(run(status=status, reason=Reason.OVERLAP, attempt=1, blocked_by="2026-11-28"))
+    (line,) = [line for line in cronce("runs", JOB).out.splitlines() if line.startswith("2026-11-29")]
+    assert line.split()[2] == "-"
+    assert "attempt none, trigger schedule" in words_of(cronce("show", JOB, "2026-11-29"))

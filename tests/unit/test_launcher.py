@@ -298,7 +298,8 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
     assert launcher.stop_reason(TASK) == "Essential container in task exited; digest: exit code 3; log: CannotPull"
     assert ecs.calls[0][1] == {"cluster": "jobs", "tasks": [TASK]}
     ecs.fail("describe_tasks", "AccessDeniedException")
-    assert launcher.stop_reason(TASK) is None
+    with pytest.raises(CallRefusedError):
+        launcher.stop_reason(TASK)
 
 
 def test_without_a_region_nothing_is_asked() -> None:

@@ -247,17 +247,15 @@ class Launcher:
         return True
 
     def stop_reason(self, task_arn: str) -> str | None:
-        """Why the task stopped; None while it runs, and if ECS does not say.
+        """Why the task stopped; None while it runs, and if ECS does not know it.
 
         Raises:
             CallUnavailableError: ECS did not answer, or is busy.
+            CallRefusedError: The task may not be described.
         """
         cluster = _TASK_CLUSTER.match(task_arn)
         request = {"cluster": cluster["cluster"]} if cluster else {}
-        try:
-            answer = self._ecs.call("describe_tasks", task_arn, tasks=[task_arn], **request)
-        except CallRefusedError:
-            return None
+        answer = self._ecs.call("describe_tasks", task_arn, tasks=[task_arn], **request)
         for task in answer.get("tasks", ()):
             if task.get("lastStatus") == "STOPPED":
                 return _stop_reason(task)

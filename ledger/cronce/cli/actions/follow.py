@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
@@ -18,6 +17,9 @@ _LOOKS_PER_QUESTION = 5
 
 _LOOKS_AFTER_STOP = 3
 """How many looks to wait for the recorder to settle the run of a task that stopped."""
+
+_LONGEST_UNSEEN = timedelta(minutes=10)
+"""How long to wait for the claim of a task that ECS does not show."""
 
 _MOST_FAILED_LOOKS = 30
 """How many looks in a row may fail before the ledger counts as unavailable; each retries for seconds itself."""
@@ -34,7 +36,7 @@ class Tasks(Protocol):
     """What this module needs of ECS."""
 
     def stop_reason(self, task_arn: str) -> str | None:
-        """Why the task stopped; None while it runs, or if that cannot be found out."""
+        """Why the task stopped; None while it runs. Raises `CallRefusedError` if ECS does not say."""
 
 
 @value_class
@@ -66,7 +68,8 @@ def result_of_attempt(
     if run is None:
         return None
     is_news = before is None or run.version > before.version
-    never_came_up = is_news and run.status is Status.FAILED and (run.reason or "").startswith(Reason.LAUNCH_FAILED)
+    reason = (run.reason or "").partition(":")[0]
+    never_came_up = is_news and run.status is Status.FAILED and reason in (Reason.LAUNCH_FAILED, Reason.UNCLAIMED)
     if run.attempt < attempt and not never_came_up:
         return None
     match run.status:
@@ -86,6 +89,7 @@ class StartedAttempt:
     Attributes:
         run: The run as last seen.
         outcome: How it ended; None while it is open.
+        warning: What keeps this from seeing the task; None for nothing.
     """
 
     def __init__(
@@ -116,6 +120,8 @@ class StartedAttempt:
         self._runs, self._tasks, self._before = runs, tasks, before
         self._looks = self._failed_looks = self._looks_after_stop = 0
         self._stopped: str | None = None
+        self._unseen_since: datetime | None = None
+        self.warning: str | None = None
 
     @property
     def claimed(self) -> bool:
@@ -139,22 +145,31 @@ class StartedAttempt:
         self._failed_looks = 0
         self.outcome = result_of_attempt(self.run, attempt=self.attempt, before=self._before, now=now)
         if self.outcome is None and not self.claimed and self.task is not None:
-            self.outcome = self._never_claimed(self.task)
+            self.outcome = self._never_claimed(self.task, now)
         return self.outcome
 
-    def _never_claimed(self, task: str) -> AttemptResult | None:
+    def _never_claimed(self, task: str, now: datetime) -> AttemptResult | None:
         """A task that stopped before it claimed leaves the row as it was, so ECS is asked."""
         if self._stopped is None and self._looks % _LOOKS_PER_QUESTION == 0:
-            with suppress(CallUnavailableError, CallRefusedError):
+            try:
                 self._stopped = self._tasks.stop_reason(task)
+            except CallUnavailableError:
+                pass
+            except CallRefusedError as error:
+                self._unseen_since = self._unseen_since or now
+                self.warning = f"ECS does not say whether the task is alive, so this waits for a claim: {error}"
+        if self._unseen_since is not None and now - self._unseen_since > _LONGEST_UNSEEN:
+            text = f"unknown: no claim came within {length(_LONGEST_UNSEEN)}, and {self.warning}"
+            return AttemptResult(ok=False, text=text)
         if self._stopped is None:
             return None
         self._looks_after_stop += 1
         if self._looks_after_stop <= _LOOKS_AFTER_STOP:
             return None
-        return AttemptResult(
-            ok=False, text=f"not run: its {short_owner(task)} stopped before it claimed the run: {self._stopped}"
-        )
+        text = f"not claimed: its {short_owner(task)} stopped before it claimed the run: {self._stopped}"
+        if "exit code 0" in self._stopped:
+            text += ". Without 'cronce exec' before its command, its work may be done"
+        return AttemptResult(ok=False, text=text)
 
 
 def _took(run: RunRecord) -> str:

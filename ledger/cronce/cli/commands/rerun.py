@@ -172,8 +172,12 @@ class _Report:
     def waiting(self) -> Iterator[Callable[[StartedAttempt], None]]:
         """Show what the command waits for until the block ends; call the function after each look."""
         told: list[bool] = []
+        warned: list[bool] = []
 
         def news(started: StartedAttempt) -> None:
+            if started.warning and not warned:
+                warned.append(True)
+                self._console.say(visible(started.warning))
             if started.claimed and not told:
                 told.append(True)
                 owner = short_owner(started.run.owner) if started.run else ""
