@@ -65,7 +65,11 @@ class Lab:
 
     def peer(self) -> Store:
         """The store as another process opens it, where that makes a difference."""
-        return SqliteStore(self.store._path) if isinstance(self.store, SqliteStore) else self.store
+        return (
+            SqliteStore(self.store._path, boot_clock=lambda: None)
+            if isinstance(self.store, SqliteStore)
+            else self.store
+        )
 
     def delete(self, key: str) -> None:
         """Take a row away, as only a person in the console can."""
@@ -108,7 +112,7 @@ def memory(_request: pytest.FixtureRequest) -> Iterator[Lab]:
 def sqlite(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A file of its own."""
     folder: Path = request.getfixturevalue("tmp_path")
-    store = SqliteStore(folder / "runs.db")
+    store = SqliteStore(folder / "runs.db", boot_clock=lambda: None)  # a clock moved by hand counts
     store.create()
 
     def put(item: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.host import JOB, PERIOD, until
 if TYPE_CHECKING:
     from tests.support.host import Host
 
+SHIFTED = Path(__file__).parents[1] / "chaos" / "shifted"
 EARLIER, LATER = "2026-11-28", "2026-11-29"
 
 # Logs its first and its last moment; `stop` in the folder ends it with success, SIGTERM after a moment of clearing up.
@@ -270,3 +272,18 @@ def renewals(host: Host, period: str) -> int:
 def nominal_time(at: datetime) -> str:
     """The period of a tick at that time."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_a_clock_that_is_set_ahead_starts_no_second_command(host: Host) -> None:
+    """By the wall clock the lease expired an hour ago; the boot clock of the host knows better: 69."""
+    first = host.guarded_shell('echo ready >>"$LOG"; while [ ! -e stop ]; do sleep 0.05; done', options="--lease 60s")
+    host.await_log("ready")
+    (host.folder / "offset").write_text("3600")
+    shifted = {"PYTHONPATH": str(SHIFTED), "CHAOS_CLOCK": str(host.folder / "offset")}
+    second = host.guard("sh", "-c", 'echo second >>"$LOG"', options="--lease 60s", env=shifted)
+    assert second.wait() == 69
+    assert "clock was set while attempt 1" in second.event("unavailable")["message"]
+    (host.folder / "stop").touch()
+    assert first.wait() == 0
+    assert host.logged == ["ready"]
+    assert host.ended_run() == ("SUCCEEDED", None)

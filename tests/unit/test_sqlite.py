@@ -15,7 +15,7 @@ import pytest
 
 from cronce import Claim, Ledger, Policy
 from cronce.stores.sqlite import PRUNED_AT_ONCE, SqliteStore
-from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError
 from tests.support.builders import JOB, run
 from tests.support.clocks import ManualClock
 
@@ -27,9 +27,9 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @contextmanager
-def opened(path: Path, **options: timedelta) -> Iterator[SqliteStore]:
+def opened(path: Path, *, timeout: timedelta = timedelta(seconds=3)) -> Iterator[SqliteStore]:
     """A store on that file."""
-    store = SqliteStore(path, **options)
+    store = SqliteStore(path, timeout=timeout)
     try:
         yield store
     finally:
@@ -173,6 +173,87 @@ def test_a_file_that_is_not_a_database_is_a_permanent_error(tmp_path: Path) -> N
             with pytest.raises(LedgerUnavailableError, match="not a database") as raised:
                 ask()
             assert not raised.value.transient
+
+
+# A wall clock that is set during a run.
+
+HOUR = timedelta(hours=1)
+
+
+class Host:
+    """A host whose wall clock can be set, and whose boot clock cannot."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = ManualClock(datetime.now(UTC))
+        self.boot = ("this boot", 1000.0)
+        self.stores: list[SqliteStore] = []
+
+    def ledger(self, owner: str) -> Ledger:
+        """The ledger as one process sees it."""
+        self.stores.append(SqliteStore(self.path, boot_clock=lambda: self.boot))
+        return Ledger(self.stores[-1], owner=owner, clock=self.clock)
+
+    def passes(self, by: timedelta) -> None:
+        """Let time pass."""
+        self.clock.advance(by)
+        self.boot = (self.boot[0], self.boot[1] + by.total_seconds())
+
+    def sets_its_clock(self, by: timedelta) -> None:
+        """Move the wall clock alone."""
+        self.clock.step(by)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """A host with a ledger in a file."""
+    host = Host(tmp_path / "runs.db")
+    yield host
+    for store in host.stores:
+        store.close()
+
+
+def test_a_clock_that_is_set_ahead_takes_no_run_from_a_live_owner(host: Host) -> None:
+    """Its lease has expired by the wall clock and not by the boot clock: an error, and nothing is written."""
+    owner = host.ledger("owner").claim(JOB, "2026-11-29")
+    assert isinstance(owner, Claim)
+    host.sets_its_clock(HOUR)
+    with pytest.raises(ClockSkewError, match="clock was set while attempt 1 of daily-digest"):
+        host.ledger("other").claim(JOB, "2026-11-29")
+    with pytest.raises(ClockSkewError):
+        host.ledger("other").claim(JOB, "2026-11-30")  # FORBID: it would settle the run first
+    with pytest.raises(ClockSkewError):
+        host.ledger("other").mark_lost(JOB, "2026-11-29")
+    owner.complete()
+    done = host.ledger("other").run(JOB, "2026-11-29")
+    assert done is not None
+    assert done.status == "SUCCEEDED"
+
+
+def test_after_the_lease_a_dead_owner_is_succeeded_whatever_the_wall_clock_says(host: Host) -> None:
+    """Both clocks have then passed its end."""
+    host.ledger("dead").claim(JOB, "2026-11-29")
+    host.sets_its_clock(HOUR)
+    host.passes(timedelta(seconds=61))
+    answer = host.ledger("other").claim(JOB, "2026-11-29")
+    assert isinstance(answer, Claim)
+    assert answer.attempt == 2
+
+
+def test_after_a_reboot_the_wall_clock_decides(host: Host) -> None:
+    """No owner has survived it."""
+    host.ledger("dead").claim(JOB, "2026-11-29")
+    host.boot = ("the next boot", 3.0)
+    host.sets_its_clock(HOUR)
+    assert isinstance(host.ledger("other").claim(JOB, "2026-11-29"), Claim)
+
+
+def test_a_person_may_release_a_run_whatever_the_clocks_say(host: Host) -> None:
+    """With force, as for any owner that is alive."""
+    host.ledger("owner").claim(JOB, "2026-11-29")
+    host.sets_its_clock(HOUR)
+    host.ledger("person").release(JOB, "2026-11-29", actor="ada", force=True)
+    assert isinstance(host.ledger("other").claim(JOB, "2026-11-29"), Claim)
 
 
 # What is deleted.

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,8 +16,8 @@ from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
 from cronce.stores.codec import decode, encode
 from cronce.stores.store import Page, page_of
-from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
-from cronce.vocabulary.states import Status
+from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
+from cronce.vocabulary.states import Reason, Status
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (
@@ -27,18 +27,22 @@ CREATE TABLE IF NOT EXISTS ledger (
     token TEXT NOT NULL,
     item TEXT NOT NULL,
     expires_at INTEGER,
+    boot TEXT,
     PRIMARY KEY (job, key)
 ) WITHOUT ROWID
 """
-_ADD_EXPIRY = "ALTER TABLE ledger ADD COLUMN expires_at INTEGER"
+_ADDED = {"expires_at": "INTEGER", "boot": "TEXT"}
+"""Columns that a file of an older version lacks."""
 _EXPIRY_INDEX = "CREATE INDEX IF NOT EXISTS ledger_expiry ON ledger (expires_at) WHERE expires_at IS NOT NULL"
 _SWAP = """
-INSERT INTO ledger (job, key, version, token, item, expires_at)
-VALUES (:job, :key, :version, :token, :item, :expires_at)
+INSERT INTO ledger (job, key, version, token, item, expires_at, boot)
+VALUES (:job, :key, :version, :token, :item, :expires_at, :boot)
 ON CONFLICT (job, key) DO UPDATE
-SET version = excluded.version, token = excluded.token, item = excluded.item, expires_at = excluded.expires_at
+SET version = excluded.version, token = excluded.token, item = excluded.item, expires_at = excluded.expires_at,
+    boot = CASE WHEN ledger.token = excluded.token THEN ledger.boot ELSE excluded.boot END
 WHERE ledger.version = :seen_version AND ledger.token = :seen_token
 """
+_BOOT = "SELECT boot FROM ledger WHERE job = ? AND key = ? AND version = ? AND token = ?"
 _EXPIRED = "SELECT job, key, item FROM ledger WHERE expires_at < ? ORDER BY expires_at LIMIT ?"
 
 PRUNED_AT_ONCE = 20
@@ -48,21 +52,50 @@ _PRUNED_AFTER = 86400
 """Seconds by which a row must be past its `expires_at`: the clocks that wrote the two times may differ."""
 
 
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_AGREES_WITHIN = 5.0
+"""Seconds between a claim's time and this host's: beyond, the claim's time comes from elsewhere."""
+
+
+def boot_clock() -> tuple[str, float] | None:
+    """The id of this boot and the seconds since; nobody can set that clock. None where Linux does not have it."""
+    try:
+        file = os.open(_BOOT_ID, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(file, 64).decode("ascii").strip(), time.clock_gettime(time.CLOCK_BOOTTIME)
+        finally:
+            os.close(file)
+    except (OSError, AttributeError, UnicodeError):
+        return None
+
+
 class SqliteStore:
     """Keeps rows in a SQLite file in WAL mode. The first claim or `create` makes the file, for its owner alone.
 
     A commit is on the disk before it is answered (`synchronous=FULL`). Reads take no lock that a writer needs, and
-    work on a read-only mount. A claim deletes some rows that are past `expires_at`, as DynamoDB does by itself. Not for
-    network file systems: their locks are not reliable (sqlite.org, "How To Corrupt An SQLite Database File").
+    work on a read-only mount. A claim deletes some rows that are past `expires_at`, as DynamoDB does by itself.
+
+    All processes are on one host. So its boot clock (Linux) shows whether the wall clock was set while a run is
+    RUNNING; the run is then not taken over before its lease has expired by the boot clock.
+
+    Not for network file systems: their locks are not reliable (sqlite.org, "How To Corrupt An SQLite Database File").
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: timedelta = timedelta(seconds=3)) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: timedelta = timedelta(seconds=3),
+        boot_clock: Callable[[], tuple[str, float] | None] = boot_clock,
+    ) -> None:
         """Set the file; nothing is opened yet.
 
         Args:
             path: The file; its folder must exist.
             timeout: How long one call waits for the lock of another process.
+            boot_clock: The id of this boot and the seconds since; None to trust the wall clock.
         """
+        self._boot_clock = boot_clock
         self._path = os.fspath(path)
         self._timeout = timeout
         self._lock = threading.Lock()
@@ -94,6 +127,7 @@ class SqliteStore:
             "token": record.token or "",
             "item": item,
             "expires_at": _epoch(record.expires_at) if isinstance(record, RunRecord) else None,
+            "boot": self._boot_of(record),
         }
         # A swap of "no row" must not match a row; no row has the version -1.
         seen = {"seen_version": -1, "seen_token": ""}
@@ -102,12 +136,47 @@ class SqliteStore:
         with self._transaction(create=expected is None) as connection:
             if expected is not None and _fetch(connection, record.job, record.key) is None:
                 return Swapped(False, None)
+            self._check_clock(connection, record, expected)
             if connection.execute(_SWAP, row | seen).rowcount == 1:
                 if expected is None and isinstance(record, RunRecord) and record.claimed_at is not None:
                     # Neither the claim nor this host alone decides that a row is old.
                     _prune(connection, min(record.claimed_at.timestamp(), time.time()) - _PRUNED_AFTER)
                 return Swapped(True)
             return Swapped(False, _fetch(connection, record.job, record.key))
+
+    def _boot_of(self, record: Record) -> str | None:
+        """The boot, and the wall clock's time at its beginning as this record's writer has it."""
+        boot = self._boot_clock()
+        if boot is None or not isinstance(record, RunRecord) or record.heartbeat_at is None:
+            return None
+        now = time.time()
+        return f"{boot[0]} {now - boot[1]!r}" if abs(now - record.heartbeat_at.timestamp()) <= _AGREES_WITHIN else None
+
+    def _check_clock(self, connection: sqlite3.Connection, record: Record, expected: Record | None) -> None:
+        """Check that a lease has expired by the boot clock too before the run is taken from its owner.
+
+        Raises:
+            ClockSkewError: It has not: the wall clock was set since the owner claimed the run.
+        """
+        if not isinstance(expected, RunRecord) or not isinstance(record, RunRecord) or expected.lease_until is None:
+            return
+        takes = record.token != expected.token or record.reason == Reason.LEASE_LOST
+        boot = self._boot_clock()
+        if expected.status is not Status.RUNNING or not takes or boot is None:
+            return
+        row = connection.execute(_BOOT, (expected.job, expected.key, expected.version, expected.token)).fetchone()
+        written_in, _, began_at = (row[0] if row and isinstance(row[0], str) else "").rpartition(" ")
+        if written_in != boot[0]:
+            return
+        left = expected.lease_until.timestamp() - float(began_at) - boot[1]
+        if left > 0:
+            raise ClockSkewError(
+                self.where,
+                f"this host's clock was set while attempt {expected.attempt} of {expected.job} {expected.period} is"
+                f" running: its lease still lasts for {left:.0f} s",
+                transient=False,
+                hint="it is not taken over; try again after its end",
+            )
 
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`; a file that does not exist yet has no rows."""
@@ -190,9 +259,10 @@ class SqliteStore:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(_SCHEMA)
-        if "expires_at" not in (name for _, name, *_ in connection.execute("PRAGMA table_info (ledger)")):
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info (ledger)")}
+        for name in _ADDED.keys() - columns:
             with suppress(sqlite3.OperationalError):  # another process has just added it
-                connection.execute(_ADD_EXPIRY)
+                connection.execute(f"ALTER TABLE ledger ADD COLUMN {name} {_ADDED[name]}")
         connection.execute(_EXPIRY_INDEX)
         self._writable = True
         return connection
