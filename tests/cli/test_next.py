@@ -283,6 +283,20 @@ def test_jobs_of_a_clock_are_listed_too(cronce: Callable[..., Said], tmp_path: P
     assert "tick, digest" in unknown.err
 
 
+def test_a_job_whose_period_is_the_day_has_it_as_the_period(cronce: Callable[..., Said], tmp_path: Path) -> None:
+    """The local day, as its run is called in the ledger."""
+    config = tmp_path / "clock.toml"
+    config.write_text(
+        '[jobs.digest]\nschedule = "30 0 * * *"\ntimezone = "Europe/Berlin"\nperiod = "date"\n'
+        'target = { command = ["true"] }\n'
+    )
+    options = ("--config", str(config), "--from", "2026-11-29", "--count", "1")
+    (tick,) = ticks_of(cronce("next", "digest", *options, "--json"))
+    assert (tick["period"], tick["local"]) == ("2026-11-29", "2026-11-29T00:30:00+01:00")
+    table = cronce("next", "digest", *options).out
+    assert "2026-11-28T23:30:00Z   2026-11-29   Sun 2026-11-29 00:30:00 CET" in table
+
+
 def test_a_configuration_that_cannot_be_read_is_64(cronce: Callable[..., Said], tmp_path: Path) -> None:
     """A folder, bytes, and what is no TOML."""
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")

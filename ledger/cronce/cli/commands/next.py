@@ -10,7 +10,7 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Kind, Schedule, Timetable, parse, zone_data
+from cronce.schedule import Kind, PeriodForm, Schedule, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.values import value_class
@@ -35,7 +35,7 @@ Without --timezone it is read in UTC. A rate counts from --from.
 The JSON document is {"job", "schedule", "timezone", "remark", "ticks"}: job
 is null for an EXPRESSION, and remark says why the ticks do not become runs
 (null if they do). A tick is {"period", "local", "note"}: the period of its
-run in UTC, the same instant in the schedule's zone, and how daylight saving
+run, the instant of the tick in the schedule's zone, and how daylight saving
 affects it ("" if it does not).
 
 \b
@@ -82,6 +82,7 @@ def command(
         table = _of_clock(what, config) if config is not None else _of_job(what, url, group)
     start = table.start or (moment_of(since, table.ticks.timezone, what="--from") if since else datetime.now(UTC))
     ticks = [tick for tick in table.ticks.preview(start, count) if table.end is None or tick.utc < table.end]
+    periods = [table.period_form.period(tick.utc, table.ticks.timezone) for tick in ticks]
     if as_document:
         from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
 
@@ -90,7 +91,7 @@ def command(
             "schedule": table.expression,
             "timezone": table.ticks.timezone,
             "remark": table.remark or None,
-            "ticks": [tick_document(tick) for tick in ticks],
+            "ticks": [tick_document(tick, period) for tick, period in zip(ticks, periods, strict=True)],
         }
         click.echo(as_json(document))
         return
@@ -105,7 +106,9 @@ def command(
         console.say(f"Time zone data: {copies[0]}.")
     if ticks:
         console.print(
-            ticks_table(ticks, zone=table.ticks.timezone, now=None if since else datetime.now(UTC), width=console.width)
+            ticks_table(
+                ticks, periods, zone=table.ticks.timezone, now=None if since else datetime.now(UTC), width=console.width
+            )
         )
     if not ticks:
         console.say("No further ticks." if since is None else f"No ticks from {start:%Y-%m-%d %H:%M:%S} UTC on.")
@@ -120,6 +123,7 @@ class _Timetable:
     Attributes:
         start: The first instant to list, if it is fixed already.
         job: The job; None for an expression.
+        period_form: What the period of a tick's run is.
         end: No ticks from this instant on; None for no end.
         remark: Why these ticks do not become runs; empty if they do.
     """
@@ -127,6 +131,7 @@ class _Timetable:
     ticks: Timetable
     start: datetime | None = None
     job: str | None = None
+    period_form: PeriodForm = PeriodForm.TIME
     end: datetime | None = None
     remark: str = ""
 
@@ -176,4 +181,4 @@ def _of_clock(job: str, config: str) -> _Timetable:
     if timetable is None:
         raise InputInvalidError("JOB", job, f"a job of {config} with a schedule; only people start this one")
     remark = "the job is suspended, so each of these is skipped" if jobs[job].suspend else ""
-    return _Timetable(ticks=timetable, job=job, remark=remark)
+    return _Timetable(ticks=timetable, job=job, period_form=jobs[job].period_form, remark=remark)

@@ -37,9 +37,9 @@ def run_document(run: RunRecord) -> dict[str, Any]:
     return document
 
 
-def tick_document(tick: Preview) -> dict[str, str]:
-    """The tick in UTC, written as the period of its run; in local time; and how daylight saving affects it."""
-    return {"period": period_of(tick.utc), "local": tick.local.isoformat(), "note": tick.note}
+def tick_document(tick: Preview, period: str) -> dict[str, str]:
+    """The period of the tick's run, its local time, and how daylight saving affects it."""
+    return {"period": period, "local": tick.local.isoformat(), "note": tick.note}
 
 
 def backfill_document(

@@ -289,18 +289,23 @@ def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_statu
     return _table(columns, rows, width)
 
 
-def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None, width: int) -> RenderableType:
-    """One line per tick: in UTC, as the period of its run, and in local time.
+def ticks_table(
+    ticks: Sequence[Preview], periods: Sequence[str], *, zone: str, now: datetime | None, width: int
+) -> RenderableType:
+    """One line per tick: in UTC, the period of its run if that is another, and in local time.
 
     Args:
         ticks: The ticks.
+        periods: The periods of their runs.
         zone: IANA name of the schedule's zone.
         now: Aware; None for a table without the time until each tick.
         width: Columns of the terminal.
     """
     is_local, has_notes = zone != "UTC", any(tick.note for tick in ticks)
+    has_periods = any(period != period_of(tick.utc) for tick, period in zip(ticks, periods, strict=True))
     columns = [
-        _Column("UTC (PERIOD)"),
+        _Column("UTC" if has_periods else "UTC (PERIOD)"),
+        *([_Column("PERIOD")] if has_periods else []),
         *([_Column(zone.upper())] if is_local else []),
         *([_Column("DUE")] if now is not None else []),
         *([_Column("NOTE", fold=True)] if has_notes else []),
@@ -308,11 +313,12 @@ def ticks_table(ticks: Sequence[Preview], *, zone: str, now: datetime | None, wi
     rows = [
         (
             Text(period_of(tick.utc)),
+            *([Text(visible(period))] if has_periods else []),
             *([Text(f"{tick.local:%a %Y-%m-%d %H:%M:%S %Z}")] if is_local else []),
             *([Text(age(tick.utc, now=now))] if now is not None else []),
             *([Text(tick.note, style="yellow")] if has_notes else []),
         )
-        for tick in ticks
+        for tick, period in zip(ticks, periods, strict=True)
     ]
     return _table(columns, rows, width)
 
