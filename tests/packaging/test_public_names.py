@@ -23,8 +23,6 @@ Trigger run_once
 ENTRY_POINTS = {"main", "command"}
 """Each module of a command has one: the program calls it by the module's name."""
 
-STILL_TO_RENAME = {"Ending", "Outcome"}
-
 CONSUMER = """
 import cronce
 from cronce import {names}
@@ -73,7 +71,7 @@ def test_one_public_name_has_one_definition() -> None:
     for path in PACKAGE.rglob("*.py"):
         for name in _defined(path):
             homes[name].add(str(path.relative_to(PACKAGE)))
-    twice = {name: sorted(where) for name, where in homes.items() if len(where) > 1 and name not in STILL_TO_RENAME}
+    twice = {name: sorted(where) for name, where in homes.items() if len(where) > 1}
     assert twice == {}
 
 

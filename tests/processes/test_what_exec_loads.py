@@ -7,6 +7,7 @@ millisecond is worth stands in docs/adr/0006-lean-transport.md.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_on_sqlite_it_loads_what_it_uses(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
     assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE, WINNER)
     assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE)
+
+
+def test_value_classes_are_of_one_kind_on_this_way_and_of_the_standard_kind_elsewhere() -> None:
+    """By room: `value_class` in those that `cronce exec` loads, `dataclasses` in the others."""
+    lean = {"vocabulary", "aws", "protocol", "stores", "client", "guard", "cli/runtime"}
+    package = Path(cronce.__file__).parent
+
+    def is_wrong(path: Path) -> bool:
+        is_lean = any(path.is_relative_to(package / room) for room in lean)
+        return (
+            re.search(r"^@dataclass\b" if is_lean else r"^@value_class\b", path.read_text(), re.MULTILINE) is not None
+        )
+
+    assert [str(path.relative_to(package)) for path in package.rglob("*.py") if is_wrong(path)] == []
 
 
 def loaded(url: str, folder: Path) -> set[str]:

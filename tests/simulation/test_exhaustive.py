@@ -77,5 +77,5 @@ def test_a_broken_promise_is_told_as_the_shortest_way_to_it(monkeypatch: pytest.
 
     lines = str(broken.value).splitlines()
     assert lines[0].startswith("a trusted claim stands in its row")
-    assert len(lines) <= 8
+    assert len(lines) <= 10
     assert "b          writes" in lines[-1]

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +25,6 @@ from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
-from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher

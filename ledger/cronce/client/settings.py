@@ -97,6 +97,7 @@ class TaskSettings:
         period, scheduled_at = _which_period(given.get("period"), given.get("scheduled_time"))
         ledger, job = given.get("ledger"), given.get("job")
         trigger, force = given.get("trigger"), given.get("force")
+        actor, note = given.get("actor"), given.get("note")
         return cls(
             ledger=ledger.text if ledger else None,
             ledger_called=ledger.called if ledger else LEDGER,
@@ -107,7 +108,8 @@ class TaskSettings:
             trigger=checked_member(Trigger, trigger.text, what=trigger.called) if trigger else Trigger.SCHEDULE,
             force=force.text if force else None,
             force_called=force.called if force else FORCE,
-            **{name: given[name].text for name in ("actor", "note") if name in given},
+            actor=actor.text if actor else None,
+            note=note.text if note else None,
         )
 
     def required_ledger(self) -> str:

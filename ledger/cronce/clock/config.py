@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cronce.schedule import Every, Kind, PeriodForm, ScheduleInvalidError, Timetable, parse
@@ -15,7 +16,6 @@ from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import checked_job
 from cronce.vocabulary.policy import CatchUp
-from cronce.vocabulary.values import value_class
 
 MOST_JOBS = 200
 """The cursors of this many jobs fit into a checkpoint (32 KB)."""
@@ -54,7 +54,7 @@ _FUNCTION = re.compile(
 _BUS = re.compile(r"(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9/_.-]{1,256}")
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SqsTarget:
     """A message to a queue. On a FIFO queue the tick is its deduplication id."""
 
@@ -69,7 +69,7 @@ class SqsTarget:
         return self.url.endswith(".fifo")
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTarget:
     """A task of a job, as an EventBridge schedule in the ledger's group defines it."""
 
@@ -79,7 +79,7 @@ class TaskTarget:
         return f"task of the job {self.job}"
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LambdaTarget:
     """An asynchronous invocation of a Lambda function."""
 
@@ -89,7 +89,7 @@ class LambdaTarget:
         return f"invocation of {self.function}"
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventTarget:
     """An event on an EventBridge bus."""
 
@@ -101,7 +101,7 @@ class EventTarget:
         return f"event {self.detail_type!r} of {self.source} on {self.bus}"
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTarget:
     """A short command on this host, which enqueues the work."""
 
@@ -114,7 +114,7 @@ class CommandTarget:
 Target = SqsTarget | TaskTarget | LambdaTarget | EventTarget | CommandTarget
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJob:
     """One job of a clock.
 

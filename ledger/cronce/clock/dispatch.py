@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from itertools import count
@@ -21,13 +22,12 @@ from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavaila
 from cronce.vocabulary.names import RunName, period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
-from cronce.vocabulary.values import value_class
 
 _BETWEEN_RECORDINGS = 1.0
 _MOST_RECORDINGS = 5
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
     """What a target is given: one claimed tick.
 
@@ -84,7 +84,7 @@ class DispatchGivenUpError(CronceError):
     """The dispatch was aborted because this process ends."""
 
 
-class Ending(Enum):
+class TickEnding(Enum):
     """The result of one try."""
 
     SETTLED = auto()
@@ -129,11 +129,11 @@ class Dispatcher:
         """The job's name in the ledger, in log lines and as a metric's dimension."""
         return f"{self._clock_name}{SEPARATOR}{job.name}"
 
-    def carry_out(self, tick: Tick, verdict: Verdict) -> Ending:
+    def carry_out(self, tick: Tick, verdict: Verdict) -> TickEnding:
         """Do as much for the tick as is possible now, and log the result. Never raises."""
         try:
             if tick.unresolved and not self._may_be_free(tick):
-                return Ending.UNRESOLVED
+                return TickEnding.UNRESOLVED
             match verdict:
                 case Verdict.MISS:
                     return self._miss(tick)
@@ -141,19 +141,19 @@ class Dispatcher:
                     return self._dispatch(tick, caught_up=verdict is Verdict.CATCH_UP)
         except RecordUnreadableError as error:
             self._log("tick_refused", tick, level="ERROR", reason="UNREADABLE", message=str(error))
-            return Ending.SETTLED
+            return TickEnding.SETTLED
         except LedgerUnavailableError as error:
             if tick.tries <= 1:
                 self._log("unavailable", tick, level="ERROR", message=f"{error}; the tick waits")
         except Exception as error:  # noqa: BLE001  # whatever it is, the other ticks go on
             self._log("tick_unclear", tick, level="ERROR", error=repr(error))
-        return Ending.AGAIN
+        return TickEnding.AGAIN
 
     def _may_be_free(self, tick: Tick) -> bool:
         """A read costs less than a claim that is refused."""
         return may_be_claimed(self._ledger.run(self.row_job(tick.job), tick.period), self._clock.now())
 
-    def _miss(self, tick: Tick) -> Ending:
+    def _miss(self, tick: Tick) -> TickEnding:
         row = self._ledger.mark_missed(
             self.row_job(tick.job), tick.period, reason=Reason.TOO_LATE, scheduled_at=tick.at
         )
@@ -161,14 +161,14 @@ class Dispatcher:
             case Status.MISSED:
                 self._log("tick_missed", tick, level="ERROR", reason=Reason.TOO_LATE)
             case Status.RUNNING:
-                return Ending.UNRESOLVED
+                return TickEnding.UNRESOLVED
             case Status.FAILED if row.failures <= tick.job.backoff_limit:
                 self._log("tick_failed", tick, level="ERROR", attempt=row.attempt, error=row.error or row.reason)
             case _:
                 self._log("tick_refused", tick, reason=row.status)
-        return Ending.SETTLED
+        return TickEnding.SETTLED
 
-    def _dispatch(self, tick: Tick, *, caught_up: bool) -> Ending:
+    def _dispatch(self, tick: Tick, *, caught_up: bool) -> TickEnding:
         job = tick.job
         policy = Policy(
             concurrency_policy=ConcurrencyPolicy.ALLOW,
@@ -188,26 +188,26 @@ class Dispatcher:
         claim = self._ledger.submit(ask, stop=self._stop)
         return self._refused(tick, claim) if isinstance(claim, Refusal) else self._call(tick, claim)
 
-    def _refused(self, tick: Tick, refusal: Refusal) -> Ending:
+    def _refused(self, tick: Tick, refusal: Refusal) -> TickEnding:
         match refusal.reason:
             case RefusalReason.RUNNING_ELSEWHERE:
-                return Ending.UNRESOLVED
+                return TickEnding.UNRESOLVED
             case RefusalReason.INTERRUPTED | RefusalReason.LEASE_LOST:
-                return Ending.AGAIN
+                return TickEnding.AGAIN
             case RefusalReason.TOO_LATE:
                 self._log("tick_missed", tick, level="ERROR", reason=Reason.TOO_LATE)
             case RefusalReason.ALREADY_SUCCEEDED | RefusalReason.SUSPENDED:
                 self._log("tick_refused", tick, reason=refusal.reason)
             case _:
                 self._log("tick_refused", tick, level="ERROR", reason=refusal.reason, message=str(refusal))
-        return Ending.SETTLED
+        return TickEnding.SETTLED
 
-    def _call(self, tick: Tick, claim: Claim) -> Ending:
+    def _call(self, tick: Tick, claim: Claim) -> TickEnding:
         try:
             # The process may have been paused since the claim. Call the target only if the claim lasts long enough.
             if claim.lost or claim.trust_left < tick.job.timeout.total_seconds() or self._give_up.is_set():
                 claim.interrupt("the clock was stopped before it called the target")
-                return Ending.AGAIN
+                return TickEnding.AGAIN
             try:
                 receipt = self._send(
                     Delivery(
@@ -220,7 +220,7 @@ class Dispatcher:
                 )
             except DispatchGivenUpError as error:
                 claim.interrupt(str(error))
-                return Ending.AGAIN
+                return TickEnding.AGAIN
             except DispatchFailedError as error:
                 if error.timed_out:
                     self.silent.add(tick.job.name)
@@ -229,13 +229,13 @@ class Dispatcher:
                 return self._failed(tick, claim, repr(error))
         except LeaseLostError as lost:
             self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=str(lost))
-            return Ending.UNRESOLVED
+            return TickEnding.UNRESOLVED
         self.silent.discard(tick.job.name)
         lateness = round((self._clock.now() - tick.at).total_seconds(), 3)
         self._record(tick, claim, receipt)
         trigger = claim.record.trigger
         self._log("tick_dispatched", tick, attempt=claim.attempt, trigger=trigger, lateness=lateness, receipt=receipt)
-        return Ending.SETTLED
+        return TickEnding.SETTLED
 
     def _record(self, tick: Tick, claim: Claim, receipt: str | None) -> None:
         """Complete the row: a dispatched tick must not be dispatched again. Never raises.
@@ -258,15 +258,15 @@ class Dispatcher:
                 self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=message)
             return
 
-    def _failed(self, tick: Tick, claim: Claim, error: str) -> Ending:
+    def _failed(self, tick: Tick, claim: Claim, error: str) -> TickEnding:
         claim.fail(error)
         now = self._clock.now()
         again = judge(tick.job, tick.at, now + pause_before(tick.tries), failed_at=tick.failed_at or now)
         if claim.record.failures > tick.job.backoff_limit or again is Verdict.MISS:
             self._log("tick_failed", tick, level="ERROR", attempt=claim.attempt, error=error)
-            return Ending.SETTLED
+            return TickEnding.SETTLED
         self._log("tick_retrying", tick, attempt=claim.attempt, error=error)
-        return Ending.FAILED
+        return TickEnding.FAILED
 
     def _log(self, event: str, tick: Tick, *, level: str = "INFO", **fields: object) -> None:
         report(event, level=level, clock=self._clock_name, job=self.row_job(tick.job), period=tick.period, **fields)

@@ -16,7 +16,7 @@ from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
 from cronce.clock.agenda import Agenda, Tick, from_checkpoint, from_rows, to_checkpoint
 from cronce.clock.config import ClockJob
-from cronce.clock.dispatch import Dispatcher, Ending, Send
+from cronce.clock.dispatch import Dispatcher, Send, TickEnding
 from cronce.clock.plan import judge, may_start
 from cronce.vocabulary.environment import METRICS
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, RecordUnreadableError
@@ -131,7 +131,7 @@ class ClockService:
         self._claim: Claim | None = None
         self._agendas: list[Agenda] = []
         self._at_work: dict[tuple[str, datetime], tuple[Tick, float]] = {}  # and since when, monotonic
-        self._ended: deque[tuple[Tick, Ending]] = deque()
+        self._ended: deque[tuple[Tick, TickEnding]] = deque()
         self._broken: set[str] = set()
         self._released = threading.Event()
         self._released.set()
@@ -290,7 +290,7 @@ class ClockService:
             self._start_work(work)
         except RuntimeError as error:  # no thread is available
             report("tick_unclear", level="ERROR", clock=self._name, job=tick.job.name, error=str(error))
-            self._ended.append((tick, Ending.AGAIN))
+            self._ended.append((tick, TickEnding.AGAIN))
 
     def _collect(self, now: datetime) -> None:
         """Process the results of the workers. A tick of an earlier term counts for the one of this term."""
@@ -299,10 +299,10 @@ class ClockService:
             tick, ending = self._ended.popleft()
             self._at_work.pop((tick.job.name, tick.at), None)
             agenda = agendas[tick.job.name]
-            if ending is Ending.SETTLED:
+            if ending is TickEnding.SETTLED:
                 agenda.settle(tick.at)
             elif (waiting := agenda.waiting.get(tick.at)) is not None:
-                waiting.postpone(now, failed=ending is Ending.FAILED, unresolved=ending is Ending.UNRESOLVED)
+                waiting.postpone(now, failed=ending is TickEnding.FAILED, unresolved=ending is TickEnding.UNRESOLVED)
 
     def _renew(self, claim: Claim) -> bool:
         """Renew the lease and store the cursors, in one request. False if this process no longer leads."""

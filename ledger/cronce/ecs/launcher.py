@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
@@ -18,7 +19,6 @@ from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import schedule_name_stem
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import value_class
 
 MOST_LAUNCHES_AT_ONCE = 10
 """How many launches of one attempt `run` tries. It skips launches whose task has already stopped."""
@@ -26,14 +26,14 @@ MOST_LAUNCHES_AT_ONCE = 10
 _TASK_CLUSTER = re.compile(r"arn:[^:]+:ecs:[^:]+:[0-9]*:task/(?P<cluster>[^/]+)/")
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
     """The task of this launch was started, by this call or by an earlier one."""
 
     task_arn: str
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class NotLaunched:
     """ECS did not start a task, and the same call would fail again; `reason` is the answer of ECS."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from cronce.client.ledger import Ledger
 from cronce.clock.agenda import Tick
-from cronce.clock.dispatch import Delivery, Dispatcher, DispatchFailedError, DispatchGivenUpError, Ending
+from cronce.clock.dispatch import Delivery, Dispatcher, DispatchFailedError, DispatchGivenUpError, TickEnding
 from cronce.clock.plan import Verdict
 from cronce.schedule import PeriodForm, parse
 from cronce.stores.memory import MemoryStore
@@ -46,7 +46,7 @@ class Desk:
             self.ledger, clock_name=CLOCK, send=self._send, clock=self.clock, stop=self.stop, give_up=self.give_up
         )
 
-    def carry_out(self, verdict: Verdict = Verdict.ON_TIME, **changes: Any) -> Ending:  # noqa: ANN401  # fields of `Tick`
+    def carry_out(self, verdict: Verdict = Verdict.ON_TIME, **changes: Any) -> TickEnding:  # noqa: ANN401  # fields of `Tick`
         """One try of the tick at T0."""
         default: dict[str, Any] = {"job": job(), "at": T0, "since": 0.0, "not_before": T0, "tries": 1}
         return self.dispatcher.carry_out(Tick(**default | changes), verdict)
@@ -80,7 +80,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_the_target_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None:
     """Job, period and nominal time; its receipt is the run's result."""
     desk = Desk()
-    assert desk.carry_out() is Ending.SETTLED
+    assert desk.carry_out() is TickEnding.SETTLED
     (delivery,) = desk.given
     assert (delivery.job.name, delivery.period, delivery.scheduled_at) == ("beat", PERIOD, T0)
     assert json.loads(delivery.message) == {"job": "beat", "period": PERIOD, "scheduled_at": PERIOD}
@@ -96,7 +96,7 @@ def test_the_target_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_tick_of_a_suspended_job_is_a_row_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     """SKIPPED(suspended); the target is not called."""
     desk = Desk()
-    assert desk.carry_out(job=job(suspend=True)) is Ending.SETTLED
+    assert desk.carry_out(job=job(suspend=True)) is TickEnding.SETTLED
     assert (desk.given, desk.stands()) == ([], ("SKIPPED", "suspended"))
     assert told(capsys) == ["tick_refused"]
 
@@ -106,9 +106,9 @@ def test_with_the_date_as_its_period_a_day_is_dispatched_once() -> None:
     desk = Desk()
     at_six = job(timetable=parse("0 6 * * *"), period_form=PeriodForm.DATE)
     at_ten = job(timetable=parse("0 10 * * *"), period_form=PeriodForm.DATE)
-    assert desk.carry_out(job=at_six) is Ending.SETTLED
+    assert desk.carry_out(job=at_six) is TickEnding.SETTLED
     desk.clock.advance(timedelta(hours=4))
-    assert desk.carry_out(job=at_ten, at=T0 + timedelta(hours=4)) is Ending.SETTLED
+    assert desk.carry_out(job=at_ten, at=T0 + timedelta(hours=4)) is TickEnding.SETTLED
     (delivery,) = desk.given
     assert json.loads(delivery.message) == {"job": "beat", "period": "2026-11-29", "scheduled_at": PERIOD}
     row = desk.other.run(f"{CLOCK}:beat", "2026-11-29")
@@ -120,7 +120,7 @@ def test_what_is_caught_up_says_so() -> None:
     """And has no deadline."""
     desk = Desk()
     desk.clock.advance(timedelta(days=2))
-    assert desk.carry_out(Verdict.CATCH_UP) is Ending.SETTLED
+    assert desk.carry_out(Verdict.CATCH_UP) is TickEnding.SETTLED
     assert desk.given[0].trigger == "catch_up"
     assert desk.stands() == ("SUCCEEDED", None)
 
@@ -129,7 +129,7 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
     """The ledger has the last word on the deadline."""
     desk = Desk()
     desk.clock.advance(5 * MINUTE)
-    assert desk.carry_out() is Ending.SETTLED
+    assert desk.carry_out() is TickEnding.SETTLED
     assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
     assert told(capsys) == ["tick_missed"]
 
@@ -137,11 +137,11 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
 def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     """A row that exists already is not changed."""
     desk = Desk()
-    assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS) is TickEnding.SETTLED
     assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
     done = Desk()
     done.claim_elsewhere().complete()
-    assert done.carry_out(Verdict.MISS) is Ending.SETTLED
+    assert done.carry_out(Verdict.MISS) is TickEnding.SETTLED
     assert done.stands() == ("SUCCEEDED", None)
     assert told(capsys) == ["tick_missed", "tick_refused"]
 
@@ -150,8 +150,8 @@ def test_a_tick_whose_tries_were_cut_short_is_told_as_failed(capsys: pytest.Capt
     """Its clock stopped before it could give up. One without a try left was reported already."""
     desk = Desk()
     desk.claim_elsewhere().fail("no")
-    assert desk.carry_out(Verdict.MISS) is Ending.SETTLED
-    assert desk.carry_out(Verdict.MISS, job=job(backoff_limit=0)) is Ending.SETTLED
+    assert desk.carry_out(Verdict.MISS) is TickEnding.SETTLED
+    assert desk.carry_out(Verdict.MISS, job=job(backoff_limit=0)) is TickEnding.SETTLED
     assert told(capsys) == ["tick_failed", "tick_refused"]
 
 
@@ -159,11 +159,11 @@ def test_what_another_clock_dispatches_is_looked_at_again() -> None:
     """By reading, which costs less than a claim that is refused."""
     desk = Desk()
     claim = desk.claim_elsewhere()
-    assert desk.carry_out() is Ending.UNRESOLVED
-    assert desk.carry_out(Verdict.MISS) is Ending.UNRESOLVED
-    assert desk.carry_out(unresolved=True) is Ending.UNRESOLVED
+    assert desk.carry_out() is TickEnding.UNRESOLVED
+    assert desk.carry_out(Verdict.MISS) is TickEnding.UNRESOLVED
+    assert desk.carry_out(unresolved=True) is TickEnding.UNRESOLVED
     claim.complete()
-    assert desk.carry_out(unresolved=True) is Ending.SETTLED
+    assert desk.carry_out(unresolved=True) is TickEnding.SETTLED
     assert desk.given == []
 
 
@@ -172,9 +172,9 @@ def test_what_another_clock_died_of_is_taken_over() -> None:
     desk = Desk()
     desk.claim_elsewhere(lease=timedelta(seconds=20))
     desk.clock.advance(timedelta(seconds=25))
-    assert desk.carry_out(unresolved=True) is Ending.UNRESOLVED
+    assert desk.carry_out(unresolved=True) is TickEnding.UNRESOLVED
     desk.clock.advance(timedelta(milliseconds=1))
-    assert desk.carry_out(unresolved=True) is Ending.SETTLED
+    assert desk.carry_out(unresolved=True) is TickEnding.SETTLED
     assert len(desk.given) == 1
 
 
@@ -194,10 +194,10 @@ def test_a_failure_is_written_down_and_tried_again(error: Exception, silent: set
         raise error
 
     desk.target = fail
-    assert desk.carry_out() is Ending.FAILED
+    assert desk.carry_out() is TickEnding.FAILED
     assert (desk.stands(), desk.dispatcher.silent) == (("FAILED", "error"), silent)
-    assert desk.carry_out(job=job(backoff_limit=1)) is Ending.SETTLED
-    assert desk.carry_out(job=job(backoff_limit=1)) is Ending.SETTLED
+    assert desk.carry_out(job=job(backoff_limit=1)) is TickEnding.SETTLED
+    assert desk.carry_out(job=job(backoff_limit=1)) is TickEnding.SETTLED
     assert len(desk.given) == 2
 
 
@@ -211,8 +211,8 @@ def test_a_pause_in_which_another_clock_took_the_tick_keeps_the_target_from_bein
         desk.claim_elsewhere().complete()
 
     store.after_next_swap = pause
-    assert desk.carry_out() is Ending.AGAIN
-    assert desk.carry_out(tries=2) is Ending.SETTLED
+    assert desk.carry_out() is TickEnding.AGAIN
+    assert desk.carry_out(tries=2) is TickEnding.SETTLED
     assert desk.given == []
 
 
@@ -221,7 +221,7 @@ def test_a_claim_that_would_not_last_for_the_call_is_given_back() -> None:
     store = LossyStore(MemoryStore())
     desk = Desk(store)
     store.after_next_swap = lambda: desk.clock.advance(timedelta(seconds=11))
-    assert desk.carry_out() is Ending.AGAIN
+    assert desk.carry_out() is TickEnding.AGAIN
     assert (desk.given, desk.stands()) == ([], ("FAILED", "interrupted"))
     row = desk.row
     assert row is not None
@@ -236,7 +236,7 @@ def test_what_is_broken_off_is_free_at_once_and_counts_as_no_failure() -> None:
         raise DispatchGivenUpError("the clock ends")
 
     desk.target = break_off
-    assert desk.carry_out() is Ending.AGAIN
+    assert desk.carry_out() is TickEnding.AGAIN
     row = desk.row
     assert row is not None
     assert (row.status, row.reason, row.failures) == ("FAILED", Reason.INTERRUPTED, 0)
@@ -246,7 +246,7 @@ def test_nothing_is_begun_when_this_process_cannot_wait_any_more() -> None:
     """The grace has ended."""
     desk = Desk()
     desk.give_up.set()
-    assert desk.carry_out() is Ending.AGAIN
+    assert desk.carry_out() is TickEnding.AGAIN
     assert desk.given == []
 
 
@@ -260,7 +260,7 @@ def test_a_late_success_of_a_paused_worker_changes_nothing(capsys: pytest.Captur
         return "ours"
 
     desk.target = pause
-    assert desk.carry_out() is Ending.SETTLED
+    assert desk.carry_out() is TickEnding.SETTLED
     row = desk.row
     assert row is not None
     assert (row.owner, row.result) == ("other", '"theirs"')
@@ -278,8 +278,8 @@ def test_a_ledger_that_is_away_leaves_the_tick_for_later(capsys: pytest.CaptureF
             raise LedgerUnavailableError("memory", "away", transient=False)
 
     desk = Desk(Away())
-    assert desk.carry_out() is Ending.AGAIN
-    assert desk.carry_out(tries=2) is Ending.AGAIN
+    assert desk.carry_out() is TickEnding.AGAIN
+    assert desk.carry_out(tries=2) is TickEnding.AGAIN
     assert desk.given == []
     assert told(capsys) == ["unavailable"]
 
@@ -294,7 +294,7 @@ def test_an_error_that_nobody_foresaw_leaves_the_other_ticks_alone(capsys: pytes
             """Never."""
             raise ZeroDivisionError
 
-    assert Desk(Broken()).carry_out() is Ending.AGAIN
+    assert Desk(Broken()).carry_out() is TickEnding.AGAIN
     assert told(capsys) == ["tick_unclear"]
 
 
@@ -304,6 +304,6 @@ def test_a_foreign_row_without_a_lease_is_left_alone(capsys: pytest.CaptureFixtu
     desk.claim_elsewhere()
     assert isinstance(desk.ledger._store, MemoryStore)
     del desk.ledger._store._items[f"{CLOCK}:beat", f"run#{PERIOD}"]["lease_until"]
-    assert desk.carry_out() is Ending.SETTLED
+    assert desk.carry_out() is TickEnding.SETTLED
     assert desk.given == []
     assert told(capsys) == ["tick_refused"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -14,10 +15,9 @@ from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import OnLost
-from cronce.vocabulary.values import value_class
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """A tick and the state of its run when the plan was made.
 

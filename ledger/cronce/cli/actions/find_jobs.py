@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from cronce.cli.actions.look_up import OWN_JOBS
 from cronce.client.ledger import Ledger
-from cronce.vocabulary.values import value_class
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJob:
     """A job with a schedule, with runs, or with both.
 

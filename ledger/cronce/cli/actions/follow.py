@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -10,7 +11,6 @@ from cronce.cli.output.wording import length, short_owner, visible, why_ended
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import value_class
 
 _LOOKS_PER_QUESTION = 5
 """ECS is asked at every fifth look whether a task that has not claimed yet has stopped."""
@@ -39,7 +39,7 @@ class Tasks(Protocol):
         """Why the task stopped; None while it runs. Raises `CallRefusedError` if ECS does not say."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class AttemptResult:
     """How the attempt ended.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from cronce.client.leadership import LEADER
 from cronce.client.ledger import Ledger
 from cronce.vocabulary.errors import CronceError, InputInvalidError, RecordUnreadableError
 from cronce.vocabulary.policy import Policy
-from cronce.vocabulary.values import value_class
 
 if TYPE_CHECKING:
     from cronce.ecs import Launcher
@@ -40,7 +40,7 @@ class RowKind(StrEnum):
         return self is RowKind.RUN
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What is known about a row.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
@@ -16,7 +17,7 @@ from cronce.protocol.slot import Course, course_beside
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
-from cronce.vocabulary.values import replace, value_class
+from cronce.vocabulary.values import replace
 
 
 class PeriodState(StrEnum):
@@ -62,7 +63,7 @@ def period_state(run: RunRecord | UnreadableRow | None, on_lost: OnLost, now: da
             assert_never(run.status)
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """The run may be started.
 
@@ -82,7 +83,7 @@ class Start:
         return (self.run.attempt if self.run else 0) + 1
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
     """The run must not be started: its task would be refused and exit.
 

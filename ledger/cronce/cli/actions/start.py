@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
 from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Trigger
-from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher

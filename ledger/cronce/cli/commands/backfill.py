@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -34,7 +35,6 @@ from cronce.vocabulary.errors import CronceError, InputInvalidError
 from cronce.vocabulary.names import period_of, scheduled_time_of
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Status, Trigger
-from cronce.vocabulary.values import replace
 
 if TYPE_CHECKING:
     from cronce.cli.output.backfill import BackfillReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from cronce.cli.output.wording import visible
 from cronce.schedule import Kind, PeriodForm, Schedule, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
-from cronce.vocabulary.values import value_class
 
 _MOST = 1000
 
@@ -116,7 +116,7 @@ def command(
         console.say("No ticks after that.")
 
 
-@value_class(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Timetable:
     """The ticks that were asked for.
 

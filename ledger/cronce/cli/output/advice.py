@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
@@ -14,10 +15,9 @@ from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_began
 from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Step:
     """One thing to do; `command` is a line for a shell, or None if there is nothing to type."""
 
@@ -25,7 +25,7 @@ class Step:
     command: str | None = None
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Advice:
     """What a state means, and what a person can do."""
 
@@ -33,7 +33,7 @@ class Advice:
     steps: tuple[Step, ...] = ()
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Commands:
     """The command lines to suggest about one run.
 

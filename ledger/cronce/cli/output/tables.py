@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TextIO
 
@@ -31,7 +32,6 @@ from cronce.schedule import Preview, ScheduleInvalidError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import value_class
 
 STATUS_STYLES = {
     Status.RUNNING: "cyan",
@@ -365,7 +365,7 @@ def _schedule_of(job: KnownJob) -> str:
         return visible(job.definition.expression)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class _Column:
     """A column of a table.
 
