@@ -80,18 +80,18 @@ clean: ## Remove what the other targets made
 
 .venv/.installed: constraints.txt pyproject.toml | .venv/bin/python
 	@echo "Installing the project and its tools into .venv: $$(grep -c '==' constraints.txt) packages, 1.2 GB, 2 to 5 minutes."
-	.venv/bin/python -m $(PIP) --require-hashes -r constraints.txt
-	.venv/bin/python -m $(PIP) --no-deps --no-build-isolation -e .
+	@.venv/bin/python -m $(PIP) --require-hashes -r constraints.txt
+	@.venv/bin/python -m $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 .cache/demo/.installed: pyproject.toml | .cache/demo/bin/python
 	@echo "Installing the project for the demo into .cache/demo: 80 MB, less than a minute."
-	.cache/demo/bin/python -m $(PIP) -e '.[cli]'
+	@.cache/demo/bin/python -m $(PIP) -e '.[cli]'
 	@touch $@
 
 build/docs-venv/.installed: docs/requirements.txt | build/docs-venv/bin/python
-	build/docs-venv/bin/python -m $(PIP) -r docs/requirements.txt
+	@build/docs-venv/bin/python -m $(PIP) -r docs/requirements.txt
 	@touch $@
 
 .cache/uv/bin/uv: | .cache/uv/bin/python
-	.cache/uv/bin/python -m $(PIP) uv==0.13.9
+	@.cache/uv/bin/python -m $(PIP) uv==0.13.9
