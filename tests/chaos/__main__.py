@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import shutil
 import sys
@@ -10,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.chaos.play import play
+from tests.chaos.programs import environ
 from tests.support.dynamodb_local import DynamoDbLocal
 
 
@@ -20,6 +22,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="of chaos; the calm takes another minute")
     parser.add_argument("--folder", type=Path, help="empty folder for the logs; else only those of a bad run are kept")
     options = parser.parse_args()
+    os.environ |= environ()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="cronce-chaos-"))
     with DynamoDbLocal() as server:
         outcome = play(folder, server.endpoint, seed=options.seed, seconds=options.seconds)
