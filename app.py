@@ -106,6 +106,11 @@ class DailyDigest(cdk.Stack):
                 "Missed": (ledger.metric_missed(), "A tick was not delivered"),
                 "LaunchFailed": (ledger.metric_launch_failed(), "A task could not be started"),
                 "Lost": (ledger.metric_lost(), "The owner of a run was gone without a word"),
+                "Held": (ledger.metric_held(), "A run waits for a person (on_lost=HOLD)"),
+                "GivenUp": (ledger.metric_given_up(), "No machine starts a run again"),
+                "Unclaimed": (ledger.metric_unclaimed(), "A task ended without asking the ledger"),
+                "NotJudged": (ledger.metric_not_judged(), "Nobody knows what became of some ticks"),
+                "Unreadable": (ledger.metric_unreadable(), "A row of the ledger cannot be read"),
                 "DeadLetters": (ledger.metric_dead_letters(), "The recorder cannot settle what it was told"),
             },
         )

@@ -165,6 +165,34 @@ class RunLedgerBase(Construct):
         """Count ticks whose task could not be started or stopped before it claimed, of one job or of all."""
         return self._metric("launch_failed", job, period)
 
+    def metric_held(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count runs that wait for a person because of `on_lost=HOLD`, of one job or of all."""
+        return self._metric("run_held", job, period)
+
+    def metric_given_up(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count failed or missed runs that no machine starts again, of one job or of all."""
+        return self._metric("run_given_up", job, period)
+
+    def metric_unclaimed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count tasks that ended with exit code 0 and never asked the ledger, of one job or of all."""
+        return self._metric("unclaimed", job, period)
+
+    def metric_not_judged(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count ticks that the watchdog did not judge: too many at once, or older than the table."""
+        return self._metric("ticks_not_judged", job, period)
+
+    def metric_schedule_gone(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count jobs that the watchdog knows and whose schedule does not exist any more."""
+        return self._metric("schedule_gone", job, period)
+
+    def metric_unreadable(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count rows that the functions found and cannot read, of one job or of all."""
+        return self._metric("row_unreadable", job, period)
+
+    def metric_events_ignored(self, *, period: Duration | None = None) -> cloudwatch.Metric:
+        """Count events and dead letters that do not fit the definition of the job that they name."""
+        return self._metric("event_ignored", None, period)
+
     def metric_pinned_count_wrong(self, *, period: Duration | None = None) -> cloudwatch.Metric:
         """Count the watchdog's looks that found a pinned service with a desired count other than one."""
         return self._metric("pinned_count_wrong", None, period)

@@ -421,7 +421,17 @@ def _task_events(stack: cdk.Stack) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("method", "event"),
-    [("metric_missed", "missed"), ("metric_lost", "run_lost"), ("metric_launch_failed", "launch_failed")],
+    [
+        ("metric_missed", "missed"),
+        ("metric_lost", "run_lost"),
+        ("metric_launch_failed", "launch_failed"),
+        ("metric_held", "run_held"),
+        ("metric_given_up", "run_given_up"),
+        ("metric_unclaimed", "unclaimed"),
+        ("metric_not_judged", "ticks_not_judged"),
+        ("metric_schedule_gone", "schedule_gone"),
+        ("metric_unreadable", "row_unreadable"),
+    ],
 )
 def test_metrics_are_those_of_the_watchdog_and_recorder(stack: cdk.Stack, method: str, event: str) -> None:
     """Of one job of the ledger, or of all: an alarm cannot sum jobs."""
