@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +87,31 @@ def test_a_server_that_says_nothing_ends_with_the_calls_limit(way: Way) -> None:
 
     with hostile(speak) as server, way(server.endpoint, seconds=0.6) as store:
         _ends_without_an_answer(lambda: store.swap(run(), None))
+
+
+@pytest.mark.parametrize("says", [b"", b"\x16\x03\x03\x40\x00"], ids=["nothing", "a record without an end"])
+def test_a_handshake_that_never_ends_ends_with_the_calls_limit(way: Way, says: bytes) -> None:
+    """TLS to a server that has accepted the connection and does no more, or trickles."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        over = threading.Event()
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    threading.Thread(target=trickle, args=(connection,), daemon=True).start()
+
+        def trickle(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.sendall(says)
+                while not over.wait(0.05):
+                    connection.sendall(b"\x00" * bool(says))
+
+        threading.Thread(target=serve, daemon=True).start()
+        with way(f"https://127.0.0.1:{listener.getsockname()[1]}", seconds=0.6) as store:
+            _ends_without_an_answer(lambda: store.get(JOB, KEY))
+        over.set()
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def test_a_name_server_that_says_nothing_ends_with_the_calls_limit(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:

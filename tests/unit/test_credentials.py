@@ -10,6 +10,7 @@ from cronce.aws.answers import NoAnswerError
 from cronce.aws.credentials import TaskCredentials, plain_source
 from cronce.aws.http import deadline
 from cronce.aws.sigv4 import Credentials
+from tests.support.hostile_server import hostile
 from tests.support.service import Reply, Request, serving
 
 
@@ -78,6 +79,15 @@ def test_an_endpoint_that_fails_is_not_asked_by_each_call() -> None:
         for _ in range(10):
             source.current(deadline(5))
     assert len(service.requests) == 2
+
+
+def test_an_endpoint_that_trickles_is_not_waited_for_beyond_the_deadline() -> None:
+    """A byte comes again and again, and no answer ends."""
+    with hostile(lambda peer, _request: peer.trickle(b"HTTP/1.1 100 Continue\r\n\r\n")) as server:
+        source = TaskCredentials("/", endpoint=f"127.0.0.1:{server.port}")
+        with pytest.raises(NoAnswerError, match="credentials endpoint: timed out"):
+            source.current(deadline(0.5))
+        assert not server.over.is_set()
 
 
 NOT_STRINGS = {"AccessKeyId": 7, "SecretAccessKey": "s", "Token": "t", "Expiration": "2099-01-01T00:00:00Z"}

@@ -17,6 +17,7 @@ from cronce.aws.answers import NoAnswerError, ServiceError
 from cronce.aws.sigv4 import Credentials
 from cronce.stores.dynamo.signed_http import SignedHttp
 from cronce.stores.dynamo.store import choose_transport
+from cronce.vocabulary.errors import InputInvalidError
 from tests.support.service import Reply, serving
 
 if TYPE_CHECKING:
@@ -160,6 +161,35 @@ def test_a_task_on_fargate_uses_the_lean_transport(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", "/nowhere")
     chosen = choose_transport(region=None, endpoint=None, call_timeout=timedelta(seconds=3))
     assert isinstance(chosen, SignedHttp)
+
+
+@pytest.mark.parametrize(
+    "region", ["eu-west-1\n", "eu_west_1", "Frankfurt", "eu-west-\udce4", "../x", "eu-west-1.evil.test/"]
+)
+@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_a_region_in_the_environment_that_is_none_is_an_input_error(
+    name: str, region: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its variable is named; nothing is looked up or sent."""
+    monkeypatch.setenv(name, region)
+    with pytest.raises(InputInvalidError, match=f"^{name}: ") as refused:
+        choose_transport(region=None, endpoint=None, call_timeout=timedelta(seconds=3))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "http://", "http://b\u00fccher.test:8000", "http://a b", "nonsense"])
+def test_an_endpoint_in_the_environment_that_is_none_is_a_permanent_error(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever transport it is left to."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", url)
+
+    def call() -> None:
+        choose_transport(region="eu-west-1", endpoint=None, call_timeout=timedelta(seconds=3)).call("GetItem", {})
+
+    with pytest.raises(NoAnswerError) as raised:
+        call()
+    assert not raised.value.transient
 
 
 def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:

@@ -173,8 +173,8 @@ class HttpConnection:
         while 100 <= status < 200:
             version, status = self._read_status(first=False)
             received = self._read_headers()
-        connection = received.get("connection", "").lower()
-        self._kept_open = connection == "keep-alive" if version == b"HTTP/1.0" else connection != "close"
+        options = {option.strip() for option in received.get("connection", "").lower().split(",")}
+        self._kept_open = "keep-alive" in options if version == b"HTTP/1.0" else "close" not in options
         return Response(status, received, self._read_body(status, received))
 
     def is_idle(self) -> bool:

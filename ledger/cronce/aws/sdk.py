@@ -65,7 +65,7 @@ def make_client(
     except NoRegionError:
         how = "give it in the ledger's URL (dynamodb://TABLE?region=eu-west-1), or set AWS_REGION"
         raise InputMissingError("the Region", how) from None
-    except (BotoCoreError, UnicodeError) as error:
+    except (BotoCoreError, ValueError) as error:  # ValueError: an endpoint or a key that is none
         raise no_answer(error) from error
     if bundle:
         from cronce.aws.tls import trusting  # noqa: PLC0415  # botocore has loaded OpenSSL already

@@ -14,7 +14,7 @@ from typing import Any
 
 from cronce.aws.answers import Answer, NoAnswerError
 from cronce.aws.credentials import CredentialsSource, check_keys, plain_source
-from cronce.aws.http import HttpConnection, Response, connect, deadline, is_endpoint, parse_url
+from cronce.aws.http import AnswerGarbledError, HttpConnection, Response, connect, deadline, is_endpoint, parse_url
 from cronce.aws.sigv4 import signed
 from cronce.stores.dynamo.reading import read_answer
 
@@ -120,8 +120,10 @@ class SignedHttp:
         )
         try:
             response = self._exchange(headers | {"User-Agent": "cronce"}, body, by)
-        except (OSError, ValueError) as error:
+        except (OSError, AnswerGarbledError) as error:
             raise NoAnswerError(type(error).__name__, str(error), transient=not _is_about_trust(error)) from error
+        except ValueError as error:  # this side's: a setting that cannot be sent
+            raise NoAnswerError(type(error).__name__, str(error), transient=False) from error
         return read_answer(operation, response.status, response.headers, response.body)
 
     def close(self) -> None:

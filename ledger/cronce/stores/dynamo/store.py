@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -237,6 +238,7 @@ class DynamoStore:
             return self._transport
 
 
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
 _KEY = ("job", "key")
 _EXPIRY = "expires_at"
 _LONGEST_CREATION = 120.0
@@ -265,12 +267,16 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
     """The lean way if it supports every setting of the environment, else botocore.
 
     Raises:
+        InputInvalidError: The environment has a Region that is none.
         InputMissingError: No Region is configured.
         NoAnswerError: Credentials cannot be loaded.
     """
     from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
 
-    region = region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        region = region or os.environ.get(name)
+        if region is not None and not _REGION.fullmatch(region):
+            raise InputInvalidError(name, region, "an AWS Region such as eu-west-1")
     lean = SignedHttp.for_environment(os.environ, region=region, endpoint=endpoint, call_timeout=call_timeout)
     if lean is not None:
         return lean
