@@ -155,7 +155,8 @@ def test_with_the_jobs_policy_the_page_says_who_does_what_next(
     advice = advise(run(**changes), T0, COMMANDS, about)
     assert says in advice.meaning
     assert commands_of(advice) == commands
-    assert may_be_run_again(run(**changes), T0, about) is (commands == [AGAIN])
+    offered = commands == [AGAIN] and changes != MISSED  # a tick that nobody claimed has to be checked first
+    assert may_be_run_again(run(**changes), T0, about) is offered
 
 
 def test_a_tick_that_nobody_claimed_is_not_repeated_before_somebody_has_checked() -> None:

@@ -145,6 +145,16 @@ def test_a_missing_region_is_said_with_how_to_give_it(command: list[str], tmp_pa
     assert "AWS_REGION" in said.stderr
 
 
+@pytest.mark.parametrize("command", [["runz", JOB], ["help", "runz"]])
+def test_a_typing_error_in_a_command_is_answered_with_the_meant_one(
+    cronce: Callable[..., Said], command: list[str]
+) -> None:
+    """One line, 64."""
+    said = cronce(*command)
+    assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
+    assert "Did you mean 'runs'?" in said.err
+
+
 @pytest.mark.parametrize("command", [["runs", JOB], ["show", JOB, PERIOD], ["release", JOB, PERIOD], ["init"]])
 def test_a_missing_ledger_is_said_with_how_to_give_it(command: list[str]) -> None:
     """Empty counts as missing."""

@@ -147,7 +147,7 @@ def test_the_newest_run_that_did_not_succeed_is_one_command_away(
     """To look at, and to run again; through its schedule where there is one. Nothing where all is well."""
     ledger_file.put(
         run(period="2026-11-26", status=Status.FAILED, reason=Reason.EXIT_CODE),
-        run(period="2026-11-27", status=Status.MISSED, reason=Reason.NEVER_DELIVERED),
+        run(period="2026-11-27", status=Status.MISSED, reason=Reason.TOO_LATE),
         run(period="2026-11-28", status=Status.SUCCEEDED),
         run(period="2026-11-29", lease_until=now() + timedelta(hours=1)),
     )

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -107,6 +108,14 @@ class _Cronce(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            raise no_such_command(args[0], ctx) from None
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in _RUNTIME:
             return RuntimeCommand(cmd_name, callback=partial(_run_runtime, cmd_name), short_help=_RUNTIME[cmd_name])
@@ -114,6 +123,12 @@ class _Cronce(click.Group):
             return None
         command: click.Command = import_module(COMMANDS[cmd_name]).command
         return command
+
+
+def no_such_command(name: str, ctx: click.Context) -> click.UsageError:
+    """The error for a command that does not exist, with the one that was probably meant."""
+    close = get_close_matches(name, COMMANDS, n=1)
+    return click.UsageError(f"No such command {name!r}.{f' Did you mean {close[0]!r}?' if close else ''}", ctx=ctx)
 
 
 def _run_runtime(name: str, *, arguments: list[str]) -> int:

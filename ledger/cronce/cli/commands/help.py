@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cronce.cli.app import RuntimeCommand, cronce
+from cronce.cli.app import RuntimeCommand, cronce, no_such_command
 
 
 @click.command("help", epilog="\b\nExample:\n  cronce help exec\n\n\b\nExit codes: 0 shown; 64 no such command.")
@@ -18,7 +18,7 @@ def command(ctx: click.Context, *, name: str | None) -> int:
         return 0
     found = cronce.get_command(outer, name)
     if found is None:
-        raise click.UsageError(f"No such command {name!r}.", ctx=outer)
+        raise no_such_command(name, outer)
     if isinstance(found, RuntimeCommand):
         code: int = ctx.invoke(found, arguments=["--help"])
         return code

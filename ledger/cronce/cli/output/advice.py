@@ -105,7 +105,9 @@ def deserves_a_look(run: RunRecord, now: datetime, kind: RowKind = RowKind.RUN) 
 
 
 def may_be_run_again(run: RunRecord, now: datetime, about: About) -> bool:
-    """True for a run that a person can start as it is: not held, and not a row of another kind."""
+    """True for a run that a person can start as it is, without a release or a check before."""
+    if run.reason == Reason.NEVER_DELIVERED:  # a job without the guard may have done the work
+        return False
     return about.kind is RowKind.RUN and deserves_a_look(run, now) and not _is_held(run, now, about.policy)
 
 
