@@ -36,6 +36,7 @@ from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
+from cronce.vocabulary.values import replace
 from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
 from tests.simulation.promises import broken_by_overlap, broken_by_trust, shown
 from tests.simulation.rules import FINAL, BrokenRuleError
@@ -61,6 +62,25 @@ class Job:
     every: float
     work: tuple[float, float]
     policy: Policy
+    deployments: tuple[ConcurrencyPolicy, ...] = ()
+    """The concurrency policies of later deployments, one after the other, each for 90 minutes."""
+
+    def policy_at(self, at: float) -> Policy:
+        """The policy that is deployed at that moment."""
+        if not self.deployments:
+            return self.policy
+        number = int(at // 5400) % len(self.deployments)
+        return replace(self.policy, concurrency_policy=self.deployments[number])
+
+
+def changing_jobs() -> tuple[Job, ...]:
+    """Jobs whose policy changes with every deployment, in two orders."""
+    policy = Policy(lease=LEASE, backoff_limit=2)
+    allow, forbid, wait, replacing = (ConcurrencyPolicy(name) for name in ("ALLOW", "FORBID", "WAIT", "REPLACE"))
+    orders = {"there and back": (allow, forbid), "all": (allow, replacing, wait, allow, forbid, wait, replacing)}
+    return tuple(
+        Job(name=name, every=900, work=(5, 2000), policy=policy, deployments=order) for name, order in orders.items()
+    )
 
 
 def _jobs() -> tuple[Job, ...]:
@@ -106,6 +126,8 @@ class Fleet:
         self._succeeded: set[tuple[str, str]] = set()
         self._calm = False
         self._hosts = [self._host(number) for number in range(hosts)]
+        for job in self._jobs:
+            self._table.put_unreadable(job.name)
 
     def run(self) -> None:
         """Live through the days, then let it calm down, then look.
@@ -279,13 +301,12 @@ class Fleet:
         self.counts["acts"] += 1
         if claim.trust_left <= 0:
             self._hold(job, f"who acts trusts its claim: {claim.record.owner} does not")
-        self._hold(job, broken_by_trust(claim._held, self._table.rows(claim.record), job.policy))
+        self._hold(job, broken_by_trust(claim._held, self._table.rows(claim.record), claim._policy))
         for other in self._acting[job.name].values():
             if other is not claim and other.trust_left > 0:
-                self._hold(
-                    job, broken_by_overlap(claim._held, other._held, {job.policy}, self._table.rows(claim.record))
-                )
-        if job.policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
+                policies, rows = {claim._policy, other._policy}, self._table.rows(claim.record)
+                self._hold(job, broken_by_overlap(claim._held, other._held, policies, rows))
+        if claim._held.slot is not None:
             if claim.fence < self._fences[job.name]:
                 self._hold(job, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")
             self._fences[job.name] = claim.fence
@@ -293,7 +314,7 @@ class Fleet:
     def _ledger(self, name: str, job: Job, host: Host) -> Ledger:
         return Ledger(
             self._wire(name, host),
-            policy=job.policy,
+            policy=job.policy_at(self._kernel.now),
             owner=name,
             clock=host.clock,
             stop_task=lambda owner, _reason: self._ask_to_stop(self._procs[owner], job, name),

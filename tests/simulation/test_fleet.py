@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cronce.protocol import slot
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.states import Status
-from tests.simulation.fleet import Fleet
+from tests.simulation.fleet import Fleet, changing_jobs
 from tests.simulation.rules import BrokenRuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, timedelta
+
+    from cronce.protocol.operations import Steps
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -63,3 +66,26 @@ def test_a_broken_promise_is_told_with_its_seed_and_what_happened(monkeypatch: p
         Fleet(3, days=0.5).run()
 
     assert re.search(r"^  29 .* RUNNING attempt \d of task-\d+", str(broken.value), re.MULTILINE)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_deployments_that_change_the_policy_break_no_promise(seed: int) -> None:
+    """From each policy to others and back, while runs are alive; rows that cannot be read are among the others."""
+    fleet = Fleet(seed, days=0.5, jobs=changing_jobs())
+    fleet.run()
+    assert fleet.counts["completed"] > 20
+
+
+def test_without_the_look_for_runs_of_allow_a_change_of_the_policy_breaks_a_promise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The fleet sees what the rule is for."""
+
+    def nobody(_job: str) -> Steps[tuple[RunRecord, ...]]:
+        yield from ()
+        return ()
+
+    monkeypatch.setattr(slot, "get_running", nobody)
+
+    with pytest.raises(BrokenRuleError, match="one live run a job"):
+        Fleet(1, days=0.5, jobs=changing_jobs()).run()

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import MAX_CLOCK_SKEW, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.records import MAX_CLOCK_SKEW, SCHEMA, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.memory import MemoryStore
 from cronce.stores.store import Page
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -73,6 +73,11 @@ class Table:
     def get(self, job: str, key: str) -> Record | None:
         """The row as it stands."""
         return self._store.get(job, key)
+
+    def put_unreadable(self, job: str) -> None:
+        """Add rows that no claimant can read, before and after every period; nothing else may notice."""
+        for period in ("0", "z"):
+            self._store._items[job, run_key(period)] = {"job": job, "key": run_key(period), "schema": SCHEMA + 1}
 
     def query(self, job: str, *, limit: int, before: str | None) -> Page:
         """The job's runs, newest first."""
