@@ -15,6 +15,7 @@ from cronce.protocol.observing import (
     Sighting,
     give_up,
     holder,
+    mark_all_lost,
     mark_lost,
     mark_missed,
     mark_not_started,
@@ -370,3 +371,22 @@ def test_a_release_whose_answer_was_lost_is_a_release() -> None:
     world.lose_answer(1)
     assert isinstance(world.play(release(ASK)), RunRecord)
     assert world.run().version == 2
+
+
+def test_every_lost_run_of_a_job_is_marked_without_a_schedule() -> None:
+    """And its slot is free; a live run, a final one and one without a lease are left as they are."""
+    dead, also_dead = run(period="1"), run(period="2", token="second")
+    left = [
+        run(period="3", lease_until=LATER + timedelta(hours=1)),
+        run(period="4", lease_until=None),
+        run(period="5", status=Status.SUCCEEDED),
+    ]
+    world = World(dead, also_dead, *left, slot(dead), now=LATER)
+    marked = world.play(mark_all_lost(JOB))
+    assert [(each.period, each.status, each.reason) for each in marked] == [
+        ("2", Status.FAILED, Reason.LEASE_LOST),
+        ("1", Status.FAILED, Reason.LEASE_LOST),
+    ]
+    assert world.slot().period is None
+    assert [world.run(each.period) for each in left] == left
+    assert world.play(mark_all_lost(JOB)) == ()

@@ -19,6 +19,7 @@ from cronce.protocol.observing import (
     Sighting,
     give_up,
     holder,
+    mark_all_lost,
     mark_lost,
     mark_missed,
     mark_not_started,
@@ -353,6 +354,17 @@ class Ledger:
         driver = self._driver()
         run = driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
         return run and driver.run(mark_lost(run), _patience(_LONGEST_PATIENCE))
+
+    def mark_all_lost(self, job: str) -> tuple[RunRecord, ...]:
+        """Mark the runs of the job FAILED(lease_lost) whose leases have expired; returns those.
+
+        For a job that no watchdog looks at, for instance one without a schedule.
+
+        Raises:
+            InputInvalidError: The name cannot be used.
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        return self._driver().run(mark_all_lost(checked_job(job)), _patience(_LONGEST_PATIENCE))
 
     def mark_missed(
         self, job: str, period: str, *, reason: str, scheduled_at: datetime | None, error: str | None = None

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
-from cronce.protocol.operations import Steps, get_run, get_slot, read_clock, read_skew, swap
+from cronce.protocol.operations import Steps, get_run, get_running, get_slot, read_clock, read_skew, swap
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
 from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
@@ -111,6 +111,17 @@ def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> 
     if answer.written:
         return lost
     return answer.stands if isinstance(answer.stands, RunRecord) else None
+
+
+def mark_all_lost(job: str) -> Steps[tuple[RunRecord, ...]]:
+    """Mark every run of the job FAILED whose lease has expired; returns those. It needs neither schedule nor slot."""
+    marked: list[RunRecord] = []
+    for run in (yield from get_running(job)):
+        now_is = yield from mark_lost(run)
+        if now_is is not None and now_is.reason == Reason.LEASE_LOST and now_is.attempt == run.attempt:
+            yield from _free_slot_of(now_is)
+            marked.append(now_is)
+    return tuple(marked)
 
 
 def mark_stopped(
