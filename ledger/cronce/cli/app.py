@@ -132,7 +132,7 @@ def no_such_command(name: str, ctx: click.Context) -> click.UsageError:
 
 
 def _run_runtime(name: str, *, arguments: list[str]) -> int:
-    from cronce.cli.main import run_runtime  # noqa: PLC0415  # not needed to list the command
+    from cronce.cli.runtime import run_runtime  # noqa: PLC0415  # not needed to list the command
 
     return run_runtime(name, arguments)
 

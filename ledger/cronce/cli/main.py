@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+from cronce.cli.runtime import run_runtime
 from cronce.vocabulary import exit_codes
 
 RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
@@ -59,21 +60,6 @@ def main() -> NoReturn:
     os._exit(code)
 
 
-def run_runtime(name: str, arguments: list[str]) -> int:
-    """Run one of the commands that do not use click and return its exit code."""
-    match name:
-        case "health":
-            from cronce.cli.runtime.health import main as health  # noqa: PLC0415  # only what is used is loaded
-
-            return health(arguments)
-        case "checkpoint":
-            from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
-
-            return checkpoint(arguments)
-        case _:
-            return _supervise(name, arguments)
-
-
 class _Lossy:
     """A standard stream that loses what cannot be written: no text is worth more than the work."""
 
@@ -111,30 +97,6 @@ def _occupy_standard_files() -> None:
             os.fstat(descriptor)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-
-
-def _supervise(name: str, arguments: list[str]) -> int:
-    # First of all: until then PID 1 does not even hear SIGTERM (man 7 pid_namespaces).
-    from cronce.guard.signals import SignalQueue  # noqa: PLC0415
-
-    signals = SignalQueue()
-    if name == "exec":
-        from cronce.cli.runtime.exec import main as run_exec  # noqa: PLC0415
-
-        return run_exec(*_around_command(arguments), signals)
-    if name == "pin":
-        from cronce.cli.runtime.pin import main as run_pin  # noqa: PLC0415
-
-        return run_pin(*_around_command(arguments), signals)
-    from cronce.cli.runtime.clock import main as run_clock  # noqa: PLC0415
-
-    return run_clock(arguments, signals)
-
-
-def _around_command(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The arguments before the first `--`, and the command after it."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:at], arguments[at + 1 :]
 
 
 def _main_for_people(arguments: list[str]) -> NoReturn:
