@@ -23,7 +23,7 @@ exit codes: 0 stored; 1 refused; 64 bad usage, or no 'cronce exec' around this p
 
 
 def main(arguments: list[str]) -> int:
-    """`cronce checkpoint VALUE`: store a cursor with the run around this process."""
+    """Pass the value to the guard, and print why it was refused; the exit code."""
     if arguments in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
         return 0

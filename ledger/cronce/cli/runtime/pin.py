@@ -19,21 +19,22 @@ _EXAMPLE = """\
 example:
   cronce pin --ledger sqlite:///runs.db --job clock -- celery -A shop beat
 
-For any clock that must run once: celery beat, clockwork, sidekiq-cron, a shell loop. Start it as often as you like:
-one process leads and runs COMMAND, the others stand by. On SIGTERM the leader stops COMMAND and lets go; another one
-starts it about a second later. After a crash that takes until the lease is over (and 5s), or until the recorder has
-seen the task stop. If the ledger is away, nothing runs, and it goes on by itself.
+For any clock that must run once: celery beat, clockwork, sidekiq-cron, a shell loop. Start any number of them:
+one leads and runs COMMAND, the others stand by. On SIGTERM the leader stops COMMAND and releases the lease; another
+process starts it about a second later. After a crash, that takes until the lease expires (plus 5s), or until the
+recorder has seen the task stop. While the ledger is unavailable, nothing runs; the process keeps asking.
 In a task of PinnedScheduler no option is needed: the environment has CRONCE_LEDGER, CRONCE_JOB and CRONCE_POLICY.
 COMMAND gets CRONCE_ATTEMPT and CRONCE_FENCE, a number that rises with every leader.
 
-exit codes: the command's own (128+n for signal n); 128+n too if signal n came while standing by; 64 bad usage;
-70 somebody else took the lease, command stopped; 126 or 127 the command cannot be started.
+exit codes: the command's own (128+n for signal n); 128+n also if signal n arrived while standing by; 64 bad usage;
+70 another process took the lease, command stopped; 71 the guard itself failed, lease released; 126 or 127 the command
+cannot be started.
 Durations are seconds or 90s, 5m, 2h.
 """
 
 
 def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
-    """Stand by, lead, stand by again; the exit code.
+    """Stand by and lead in turn; the exit code.
 
     Args:
         own: The arguments before `--`.
@@ -58,12 +59,12 @@ def _parse(own: list[str], command: list[str]) -> Namespace:
         description="Run COMMAND in one process of many, for as long as that process leads.",
         epilog=_EXAMPLE,
     )
-    what = parser.add_argument_group("what is led")
+    what = parser.add_argument_group("what it leads")
     what.add_argument("--job", metavar="NAME", help="name of the leader's lease [CRONCE_JOB]")
     what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
     how = parser.add_argument_group("how")
-    how.add_argument("--lease", metavar="D", help="how long the lease outlives a dead leader [CRONCE_POLICY] (60s)")
-    how.add_argument("--poll", metavar="D", default="1s", help="how often one that stands by looks (default 1s)")
+    how.add_argument("--lease", metavar="D", help="how long the lease of a dead leader lasts [CRONCE_POLICY] (60s)")
+    how.add_argument("--poll", metavar="D", default="1s", help="how often a standby looks (default 1s)")
     how.add_argument("--grace", metavar="D", default="20s", help="from SIGTERM to SIGKILL (default 20s; ECS: 30s)")
     return parser.parse_with_command(own, command)
 
