@@ -59,7 +59,7 @@ def guarded(host: Host, name: str, *options: str) -> Command:
 
 def _others_may_reach(folder: Path) -> bool:
     for parent in folder.parents:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/") and "pytest" in parent.name:
+        if parent.name.startswith(("pytest", "cronce-tests")):  # folders of this test session
             parent.chmod(parent.stat().st_mode | 0o055)
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in folder.parents)
 
