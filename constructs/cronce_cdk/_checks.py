@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,11 @@ def is_token(value: object) -> bool:
     """Return whether the value is known only at deployment."""
     if isinstance(value, str):
         return "${Token[" in value  # CDK's own test, without a call to it
-    return not isinstance(value, int | type(None)) and bool(cdk.Token.is_unresolved(value))
+    if isinstance(value, list | tuple):
+        return any(isinstance(each, str) and "{Token[" in each for each in value)
+    # Anything else would be an error of jsii; NaN even ends its process.
+    of_cdk = math.isfinite(value) if isinstance(value, float) else hasattr(type(value), "__jsii_type__")
+    return of_cdk and bool(cdk.Token.is_unresolved(value))
 
 
 def is_text(value: object) -> TypeGuard[str]:
@@ -60,9 +65,9 @@ def naming(scope: Tree, argument: str) -> Iterator[None]:
         raise refusal(scope, argument, error.value, error.allowed) from error
 
 
-def job_name(scope: Tree, job: str) -> str:
+def job_name(scope: Tree, job: object) -> str:
     """Return the job's name if the ledger can hold it."""
-    if is_token(job):
+    if isinstance(job, str) and is_token(job):
         return job
     with naming(scope, "job"):
         checked = checked_job(job)

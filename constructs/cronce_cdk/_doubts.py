@@ -74,13 +74,10 @@ class JobDoubts:
                     " change, or UTC, has a run every day."
                 ),
             )
-        if timing.nearest_weekday:
+        if timing.caution:
             yield (
-                "nearest-weekday-of-a-missing-day",
-                (
-                    f"{timing.expression}: in a month without day {timing.nearest_weekday} it is not certain whether"
-                    " and when EventBridge Scheduler fires. Use LW for the last weekday of each month."
-                ),
+                "uncertain-ticks",
+                f"{timing.expression}: {timing.caution}. A missing run of such a day is not reported.",
             )
         if self.enabled and timing.starts_when_made:
             yield (

@@ -42,3 +42,14 @@ INLINE_POLICIES = 10_240
 
 STOP_TIMEOUT = 120
 """Seconds of a container's stop timeout on Fargate (ECS API Reference, ContainerDefinition)."""
+
+FARGATE_MEMORY: dict[int, range] = {
+    256: range(512, 2049, 512),
+    512: range(1024, 4097, 1024),
+    1024: range(2048, 8193, 1024),
+    2048: range(4096, 16385, 1024),
+    4096: range(8192, 30721, 1024),
+    8192: range(16384, 61441, 4096),
+    16384: range(32768, 122881, 8192),
+}
+"""CPU units -> memory in MiB of a task on Fargate (ECS Developer Guide, "Fargate task size")."""

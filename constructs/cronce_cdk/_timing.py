@@ -23,7 +23,6 @@ _MOST_RETRIES = 185
 # Ticks are computed from fixed dates, so that a template does not depend on the time of its synth.
 _REFERENCE = datetime(2024, 1, 1, tzinfo=UTC)
 _YEAR = 2026
-_NEAREST_WEEKDAY = re.compile(r"\b(29|30|31)W\b")
 _HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
 
 
@@ -36,7 +35,7 @@ class Timing:
         timezone: The IANA zone, or a token.
         interval: The shortest time between two ticks; None with fewer than two ticks or a token.
         longest: The longest time between two ticks, likewise.
-        nearest_weekday: The day of the month of an expression such as 31W that not every month has; else empty.
+        caution: Why some of its ticks are uncertain, such as those of 31W; else empty.
         lost: The local time that daylight saving skips, of a schedule that is due at most once a day; else empty.
         schedule: The ticks; None if the expression is a token. A rate starts at a fixed date.
     """
@@ -46,7 +45,7 @@ class Timing:
     interval: timedelta | None = None
     longest: timedelta | None = None
     lost: str = ""
-    nearest_weekday: str = ""
+    caution: str = ""
     schedule: Schedule | None = None
 
     @property
@@ -124,7 +123,6 @@ def _analysed(text: str, zone: str, start: datetime | None, end: datetime | None
     told = parse(text, timezone=zone, start=start, end=end)
     # The distances between ticks do not depend on where they begin and end.
     schedule = parse(text, timezone=zone, start=_REFERENCE if told.kind is Kind.RATE else None)
-    weekday = _NEAREST_WEEKDAY.search(schedule.expression)
     ticks = [_REFERENCE]
     while len(ticks) < 30 and (tick := schedule.next(ticks[-1])):
         ticks.append(tick)
@@ -146,6 +144,6 @@ def _analysed(text: str, zone: str, start: datetime | None, end: datetime | None
         interval=interval,
         longest=max(gaps, default=None),
         lost=lost,
-        nearest_weekday=weekday.group(1) if weekday else "",
+        caution=told.caution,
         schedule=told,
     )

@@ -198,6 +198,15 @@ class CommandTarget:
 class ClockJob:
     """A job of a clock.
 
+    Example:
+        ```python
+        ClockJob(schedule="0 6 * * *", timezone="Europe/Berlin", target=TaskTarget(task))
+        ClockJob(every=timedelta(seconds=10), target=SqsTarget(queue))
+        ClockJob(schedule="rate(5 minutes)", target=LambdaTarget(function))
+        ClockJob(every=timedelta(hours=1), target=EventTarget(source="clock", detail_type="Hour"))
+        ClockJob(schedule="@daily", target=CommandTarget(["./enqueue", "{period}"]))
+        ```
+
     Attributes:
         target: Where its ticks go.
         every: The interval, counted from 1970-01-01T00:00Z. Alternatively

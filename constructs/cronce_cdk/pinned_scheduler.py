@@ -38,7 +38,7 @@ from cronce_cdk._checks import (
     warn,
     whole,
 )
-from cronce_cdk._limits import STOP_TIMEOUT
+from cronce_cdk._limits import FARGATE_MEMORY, STOP_TIMEOUT
 from cronce_cdk._metrics import count_of, silence_of
 from cronce_cdk._nag import VARIABLES, acknowledge
 from cronce_cdk._network import checked_groups, subnets_of
@@ -67,6 +67,19 @@ class PinnedScheduler(Construct):
 
     A later change of the count by a scaling target, an aspect or an override of the L1 fails the synth with the
     construct's path. The watchdog of a ledger in the same stack checks the count as well.
+
+    Example:
+        ```python
+        clock = PinnedScheduler(
+            stack,
+            "Clock",
+            ledger=ledger,
+            cluster=cluster,
+            image=ecs.ContainerImage.from_registry("registry.example.com/clock:1"),
+            jobs={"reminders": ClockJob(every=timedelta(seconds=30), target=SqsTarget(queue))},
+        )
+        clock.alarm_no_leader()
+        ```
 
     Attributes:
         job: The name of the clock's lease in the ledger.
@@ -138,8 +151,7 @@ class PinnedScheduler(Construct):
         kinds(self, ec2.SubnetSelection, {"vpc_subnets": vpc_subnets})
         kinds(self, ecs.RuntimePlatform, {"runtime_platform": runtime_platform})
         _checked_platform(self, runtime_platform)
-        for argument, value in {"cpu": cpu, "memory_limit_mib": memory_limit_mib}.items():
-            whole(self, argument, value)
+        _check_size_of_task(self, cpu, memory_limit_mib)
         secrets = _checked_secrets(self, secrets)
         groups = listed(self, "security_groups", security_groups or (), "security_group_id", "ec2 security groups")
         checked_groups(self, groups)
@@ -164,13 +176,9 @@ class PinnedScheduler(Construct):
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
-        try:
-            self.task_definition = ecs.FargateTaskDefinition(
-                self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
-            )
-        except RuntimeError as error:
-            allowed = f"a combination that Fargate has: {error}"
-            raise refusal(self, "cpu, memory_limit_mib", f"{cpu}, {memory_limit_mib}", allowed) from error
+        self.task_definition = ecs.FargateTaskDefinition(
+            self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
+        )
         self.container = self._add_container(image, words, variables, secrets, stop)
         self.service = ecs.FargateService(
             self,
@@ -406,6 +414,19 @@ def _checked_platform(scope: Construct, platform: ecs.RuntimePlatform | None) ->
     family = platform.operating_system_family if platform else None
     if family is not None and not family.is_linux():
         raise refusal(scope, "runtime_platform", "an operating system other than Linux", "Linux: cronce needs it")
+
+
+def _check_size_of_task(scope: Construct, cpu: int, memory: int) -> None:
+    for argument, value in {"cpu": cpu, "memory_limit_mib": memory}.items():
+        whole(scope, argument, value)
+    if cdk.Token.is_unresolved(cpu) or cdk.Token.is_unresolved(memory):
+        return
+    if cpu not in FARGATE_MEMORY:
+        raise refusal(scope, "cpu", cpu, ", ".join(map(str, FARGATE_MEMORY)))
+    sizes = FARGATE_MEMORY[cpu]
+    if memory not in sizes or (cpu, memory) == (256, 1536):  # of the smallest size there are 512, 1024 and 2048
+        allowed = f"{sizes[0]} to {sizes[-1]} in steps of {sizes.step} with {cpu} CPU units"
+        raise refusal(scope, "memory_limit_mib", memory, allowed)
 
 
 def _checked_secrets(scope: Construct, secrets: object) -> dict[str, ecs.Secret] | None:

@@ -16,7 +16,7 @@ from constructs import Construct
 
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.names import schedule_group_name
-from cronce_cdk._checks import FinishedTree, duration, is_text, is_token, listed, refusal
+from cronce_cdk._checks import FinishedTree, duration, is_text, is_token, kinds, listed, refusal
 from cronce_cdk._jsii_cache import stack_of, top_of
 from cronce_cdk._limits import TABLE_NAME
 from cronce_cdk._observers import RECORDER_MINUTES, Observers
@@ -35,6 +35,12 @@ class RunLedger(RunLedgerBase):
     It also creates the schedule group of its jobs, a dead-letter queue for ticks that could not be started, and two
     Lambda functions. The recorder settles the run of a task as soon as ECS reports that the task stopped. The
     watchdog checks each minute for ticks that were not delivered and for runs whose lease expired.
+
+    Example:
+        ```python
+        ledger = RunLedger(stack, "Runs", table_name="runs")
+        elsewhere = RunLedger.from_table_name(other_stack, "Runs", table_name="runs")
+        ```
 
     Attributes:
         recorder: The recorder's Lambda function.
@@ -75,10 +81,19 @@ class RunLedger(RunLedgerBase):
         self.missed_after = _checked_patience(self, missed_after)
         self._clusters = listed(self, "clusters", clusters or (), "cluster_arn", "ECS clusters")
         self.admit_table(self)
+        kinds(self, dynamodb.MultiRegionConsistency, {"multi_region_consistency": multi_region_consistency})
+        kinds(self, str, {"witness_region": witness_region})
+        copies = listed(self, "replicas", replicas or (), "region", "dynamodb.ReplicaTableProps")
         strong = multi_region_consistency == _STRONG
-        if replicas and not strong:
+        if witness_region is not None and not (strong and len(copies) == 1):
+            allowed = "no witness, or one replica and multi_region_consistency=STRONG"
+            raise refusal(self, "witness_region", witness_region, allowed)
+        if strong and len(copies) + (witness_region is not None) != 2:
+            allowed = "two replicas, or one with a witness_region: strong consistency takes three Regions"
+            raise refusal(self, "replicas", f"{len(copies)} replicas", allowed)
+        if copies and not strong:
             raise refusal(self, "replicas", replicas, "no replicas, or multi_region_consistency=STRONG")
-        if replicas and is_token(Stack.of(self).region):
+        if copies and is_token(Stack.of(self).region):
             raise refusal(self, "replicas", replicas, "no replicas, or a stack with a Region that is known at synth")
         self.table = dynamodb.TableV2(
             self,
@@ -94,7 +109,7 @@ class RunLedger(RunLedgerBase):
             ),
             deletion_protection=True,
             removal_policy=RemovalPolicy.RETAIN,
-            replicas=replicas and [*replicas],
+            replicas=copies or None,
             multi_region_consistency=multi_region_consistency,
             witness_region=witness_region,
         )
@@ -204,7 +219,7 @@ class _ExistingRunLedger(RunLedgerBase):
 
 def _checked_table_name(scope: Construct, name: object) -> str | None:
     """Return the name, or None if it is not known at synth."""
-    if name is None or is_token(name):
+    if name is None or (isinstance(name, str) and is_token(name)):
         return None
     if not isinstance(name, str) or not TABLE_NAME.fullmatch(name):
         raise refusal(scope, "table_name", name, "3 to 255 of A-Z a-z 0-9 _ . -")

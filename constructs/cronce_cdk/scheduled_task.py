@@ -64,6 +64,22 @@ class ScheduledTask(Construct):
     EventBridge Scheduler calls RunTask directly. The task reads its ledger, job, policy and scheduled time from its
     environment: run its command under `cronce exec --`, or call `cronce.run_once` in it.
 
+    Example:
+        ```python
+        digest = ScheduledTask(
+            stack,
+            "Digest",
+            ledger=ledger,
+            job="daily-digest",
+            schedule="0 6 * * *",
+            timezone="Europe/Berlin",
+            cluster=cluster,
+            task_definition=task_definition,
+            policy=Policy(starting_deadline=timedelta(hours=2), backoff_limit=2),
+        )
+        bucket.grant_put(digest)
+        ```
+
     Attributes:
         job: The job's name in the ledger.
         ledger: The ledger that admits its tasks.

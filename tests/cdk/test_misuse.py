@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -16,7 +16,7 @@ from aws_cdk import aws_scheduler as scheduler
 
 from cronce import Policy
 from cronce.vocabulary.errors import CronceError
-from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask
+from cronce_cdk import ClockJob, CommandTarget, ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask
 from tests.cdk.shop import ENVIRONMENT, Shop, fargate_task, new_shop
 
 IMAGE = ecs.ContainerImage.from_registry("clock:1")
@@ -328,6 +328,81 @@ def test_a_clock_that_can_never_work_is_refused(
     construct_id = f"Clock{abs(hash(request.node.name))}"
     make = _clock_of(shared_shop, construct_id, **{"command": ["celery", "beat"], argument: value})
     _refused(f"Stack/{construct_id}", argument, allowed, make)
+
+
+WINDOWS = ecs.RuntimePlatform(operating_system_family=ecs.OperatingSystemFamily.WINDOWS_SERVER_2022_CORE)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "allowed"),
+    [
+        ("secrets", {"X": None}, "an ecs.Secret each"),
+        ("secrets", ["X"], "a mapping of names"),
+        ("secrets", {"CRONCE_JOB": None}, "an ecs.Secret each"),
+        ("environment", ["X"], "a mapping of names"),
+        ("security_groups", [None], "a list of ec2 security groups"),
+        ("vpc_subnets", "subnet-1", "SubnetSelection"),
+        ("runtime_platform", WINDOWS, "Linux"),
+        ("runtime_platform", "LINUX", "RuntimePlatform"),
+        ("cpu", 100, "256, 512"),
+        ("memory_limit_mib", 1536, "512 to 2048"),
+        ("memory_limit_mib", 4096, "512 to 2048"),
+        ("cpu", "256", "a whole number"),
+        ("memory_limit_mib", 0, "a whole number"),
+        ("assign_public_ip", "yes", "True or False"),
+        ("enable_execute_command", None, "True or False"),
+        ("capacity_provider_strategies", ["FARGATE"], "a list of ecs.CapacityProviderStrategy"),
+    ],
+)
+def test_a_clocks_value_of_the_wrong_kind_is_refused_in_words(
+    shared_shop: Shop, request: pytest.FixtureRequest, argument: str, value: object, allowed: str
+) -> None:
+    """Not with jsii's or CDK's own error."""
+    construct_id = f"Clock{abs(hash(request.node.name))}"
+    with pytest.raises(ConstructConfigError) as caught:
+        _clock_of(shared_shop, construct_id, command=["beat"], **{argument: value})()
+    assert argument in caught.value.argument
+    assert allowed in caught.value.allowed
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_a_provider_that_the_cluster_does_not_have_is_refused(*, added: bool) -> None:
+    """Of a cluster of the app, whose providers are known at the end."""
+    shop = new_shop()
+    cluster = ecs.Cluster(shop.stack, "Own", vpc=shop.cluster.vpc)
+    shop.job(cluster=cluster, capacity_provider_strategies=[_strategy("FARGATE_SPOT")])
+    if added:
+        cluster.enable_fargate_capacity_providers()
+        assert shop.schedule()
+        return
+    with pytest.raises(RuntimeError, match="FARGATE_SPOT' is not usable; allowed: providers of Stack/Own: it has none"):
+        shop.schedule()
+
+
+@pytest.mark.parametrize("argument", ["timezone", "start", "end"])
+def test_a_job_without_a_schedule_has_no_times(try_job: Callable[..., ScheduledTask], argument: str) -> None:
+    """They would say nothing."""
+    values = {"timezone": "UTC", "start": datetime(2026, 1, 1, tzinfo=UTC), "end": datetime(2027, 1, 1, tzinfo=UTC)}
+    with pytest.raises(ConstructConfigError, match=f"no {argument} for a job without a schedule"):
+        try_job(schedule=None, **{argument: values[argument]})
+
+
+def test_an_end_before_the_start_is_refused(try_job: Callable[..., ScheduledTask]) -> None:
+    """There would be no tick, without a word."""
+    with pytest.raises(ConstructConfigError) as caught:
+        try_job(start=datetime(2027, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 1, tzinfo=UTC))
+    assert caught.value.argument == "end"
+
+
+def test_a_second_alarm_of_one_name_is_refused(shop: Shop) -> None:
+    """One per job has a name of its own."""
+    jobs = {name: ClockJob(every=timedelta(minutes=1), target=CommandTarget(["true"])) for name in ("a", "b")}
+    clock = _clock_of(shop, "Clock", jobs=jobs)()
+    alarms = [clock.alarm_no_tick(), clock.alarm_no_tick(job="a"), clock.alarm_no_tick(job="b")]
+    assert [alarm.node.id for alarm in alarms] == ["NoTick", "NoTicka", "NoTickb"]
+    with pytest.raises(ConstructConfigError) as caught:
+        clock.alarm_no_tick(job="a")
+    assert (caught.value.argument, caught.value.value) == ("construct_id", "NoTicka")
 
 
 def _clock_of(shop: Shop, construct_id: str, **changed: Any) -> Callable[[], PinnedScheduler]:  # noqa: ANN401

@@ -17,6 +17,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.client.settings import TaskSettings
+from cronce.ecs.definition import definition_of
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import (
@@ -538,3 +539,20 @@ def _with_jobs(count: int) -> Shop:
     for index in range(count):
         shop.job(f"job{index}")
     return shop
+
+
+def test_a_job_that_only_people_start_has_a_schedule_that_never_fires(shop: Shop) -> None:
+    """Its definition is there for `cronce rerun`; the task gets no scheduled time, so no tick of it is ever judged."""
+    shop.job(schedule=None)
+    schedule = shop.schedule()
+    assert (schedule["ScheduleExpression"], schedule["State"]) == ("at(2199-12-31T23:59:59)", "ENABLED")
+    assert schedule["Description"] == "Started by people only"
+    at = datetime(2026, 11, 29, tzinfo=UTC)
+    text = json.dumps({"containerOverrides": [shop.override()]}).replace("{REF}", "runs")
+    target = {"Input": text, "EcsParameters": {"TaskDefinitionArn": "digest:1"}}
+    definition = definition_of(
+        schedule
+        | {"Target": target, "Name": "digest", "GroupName": "runs", "CreationDate": at, "LastModificationDate": at}
+    )
+    assert definition is not None
+    assert (definition.job, definition.enabled, definition.delivers_ticks) == ("digest", True, False)

@@ -11,7 +11,8 @@ from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from cronce import Policy
+from cronce import CatchUp, Policy
+from cronce_cdk import PinnedScheduler
 from tests.cdk.shop import Shop
 
 PUBLIC = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
@@ -51,6 +52,22 @@ def test_a_plain_job_has_no_warning(shop: Shop) -> None:
             {"policy": Policy(starting_deadline=timedelta(hours=24))},
         ),
         (
+            "starting-deadline-too-short",
+            {"policy": Policy(starting_deadline=timedelta(seconds=59))},
+            {"policy": Policy(starting_deadline=timedelta(minutes=1))},
+        ),
+        (
+            "catch-up-after-the-deadline",
+            {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=timedelta(minutes=6, seconds=59))},
+            {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=timedelta(minutes=7))},
+        ),
+        ("uncertain-ticks", {"schedule": "cron(0 6 31W * ? *)"}, {"schedule": "cron(0 6 LW * ? *)"}),
+        (
+            "schedule-is-over",
+            {"end": datetime(2026, 1, 1, tzinfo=UTC), "start": datetime(2025, 1, 1, tzinfo=UTC)},
+            {"end": datetime(2126, 1, 1, tzinfo=UTC)},
+        ),
+        (
             "shell-ignores-sigterm",
             {"command": ["sh", "-c", "digest; report"]},
             {"command": ["sh", "-c", "exec digest"]},
@@ -78,6 +95,49 @@ def test_a_container_without_a_log_warns(shop: Shop) -> None:
     task_definition.add_container("app", image=ecs.ContainerImage.from_registry("x"))
     shop.job("Doubtful", task_definition=task_definition)
     assert _warned(shop) == [("/Stack/Doubtful", "cronce:container-without-logs")]
+
+
+def test_a_schedule_that_is_kept_warns(shop: Shop) -> None:
+    """It would fire on after its job is removed from the app."""
+    shop.job("Doubtful")
+    cdk.RemovalPolicies.of(shop.stack).retain()
+    assert _warned(shop) == [("/Stack/Doubtful", "cronce:schedule-is-retained")]
+
+
+@pytest.mark.parametrize("endpoint", [False, True])
+def test_isolated_subnets_without_an_endpoint_warn(shop: Shop, *, endpoint: bool) -> None:
+    """The task has no way to its image, nor a clock to its own."""
+    isolated = ec2.SubnetConfiguration(name="isolated", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+    vpc = ec2.Vpc(shop.stack, "Inner", max_azs=1, nat_gateways=0, subnet_configuration=[isolated])
+    if endpoint:
+        vpc.add_interface_endpoint("Ecr", service=ec2.InterfaceVpcEndpointAwsService.ECR)
+    cluster = ecs.Cluster(shop.stack, "Hidden", vpc=vpc)
+    shop.job("Doubtful", cluster=cluster, vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED))
+    PinnedScheduler(
+        shop.stack,
+        "Clock",
+        ledger=shop.ledger,
+        cluster=cluster,
+        image=ecs.ContainerImage.from_registry("clock:1"),
+        command=["beat"],
+        vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
+    )
+    paths = [] if endpoint else ["/Stack/Clock", "/Stack/Doubtful"]
+    assert sorted(_warned(shop)) == [(path, "cronce:isolated-subnets") for path in paths]
+
+
+def test_a_clock_in_public_subnets_without_an_address_warns(shop: Shop) -> None:
+    """As a job does."""
+    PinnedScheduler(
+        shop.stack,
+        "Clock",
+        ledger=shop.ledger,
+        cluster=shop.cluster,
+        image=ecs.ContainerImage.from_registry("clock:1"),
+        command=["beat"],
+        vpc_subnets=PUBLIC,
+    )
+    assert _warned(shop) == [("/Stack/Clock", "cronce:public-subnet-without-public-ip")]
 
 
 def test_a_warning_can_be_acknowledged(shop: Shop) -> None:
