@@ -20,7 +20,7 @@ _LAUNCHES = ["2", "3", "4", "5"]
 
 def test_an_image_that_does_not_exist_is_a_failed_run_without_a_claim(world: World) -> None:
     """The row has ECS's reason. A few more tasks are tried, with growing delays; then a person must act."""
-    tick = world.new_tick()
+    tick = world.latest_tick()
     first = world.deliver(GONE, tick)
     world.stopped([first])
     assert world.answers(first) == [{"status": "FAILED", "relaunched": {"attempt": 1, "launch": 2}}]

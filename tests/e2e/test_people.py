@@ -36,7 +36,7 @@ def test_yesterdays_period_is_run_again_through_the_jobs_own_schedule(world: Wor
 
     refused = world.type_as_on_call("rerun", job, period)
     assert refused.returncode == 1, refused
-    assert "it is done" in refused.stderr
+    assert "it has succeeded" in refused.stderr
     assert world.type_as_on_call("rerun", job, period, "--force").returncode == 64
 
     forced = world.type_as_on_call("rerun", job, period, "--force", "--reason", "half of it went to spam", "--follow")

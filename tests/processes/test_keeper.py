@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.host import JOB, PERIOD, until
+from tests.support.lanes import IN_PID_NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +167,7 @@ def test_when_guard_and_keeper_are_frozen_the_kernel_ends_the_command(host: Host
 def test_as_pid_1_a_guard_that_is_stopped_alone_has_no_command_when_its_lease_expires(host: Host) -> None:
     """The kernel does not kill PID 1 from within; the keeper is another process."""
     which = ("--ledger", host.url, "--job", JOB, "--period", PERIOD, *LEASE.split())
-    container = host.start("unshare", "-pf", "--mount-proc", "cronce", "exec", *which, "--", "sh", "-c", SLEEP)
+    container = host.start(*IN_PID_NAMESPACE, "cronce", "exec", *which, "--", "sh", "-c", SLEEP)
     host.await_log("ready 1")
     pids = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text().split()
     (pid_1,) = map(int, pids)
