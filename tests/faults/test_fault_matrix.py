@@ -96,7 +96,8 @@ def test_cell(lab: Lab, wire: Wire, operation: str, fault: Fault, outcome: tuple
     """The outcome that the table states."""
     got, version, arrived = outcome
     assert perform(operation, lab, wire, fault) == got
-    assert wire.arrived == ["PutItem"] * arrived
+    announced = ["GetItem", "PutItem"] if (operation, got) == ("claim", WON) else []  # in the slot
+    assert wire.arrived == ["PutItem"] * arrived + announced
     standing = lab.store.get(lab.job, f"run#{PERIOD}")
     assert (standing.version if standing else None) == version
     if isinstance(standing, RunRecord):
