@@ -7,6 +7,7 @@ Invoke `handler` about once per minute. A look is cheap when nothing is due:
 - The ledger: three writes per look, and one Query for the memory of a hundred jobs. Per job one GetItem, one
   more while a run holds the job, and one Query every ten minutes. Under `WAIT` and `REPLACE` every look makes the
   Query; under `ALLOW` the Query replaces the GetItem.
+- DynamoDB: one DescribeTable per look, because no tick from before the table was created has a row.
 - One GetItem per tick, once. A look that judged ticks of a job writes three times to remember that.
 
 The watchdog remembers its work after it is done, and the names of rows and launches are derived from the tick.
