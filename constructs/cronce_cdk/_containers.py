@@ -8,6 +8,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from cronce_cdk._checks import is_token, refusal
+from cronce_cdk._jsii_cache import cached
 from cronce_cdk._limits import STOP_TIMEOUT
 
 
@@ -43,40 +44,58 @@ def container_of(
         return JobContainer(name=name)
     if name is not None and is_token(name):
         return JobContainer(name=name)
-    containers = [each for each in task_definition.node.children if isinstance(each, ecs.ContainerDefinition)]
-    workers = {each.container_name: each for each in containers if not isinstance(each, ecs.FirelensLogRouter)}
+    containers = [
+        cached(task_definition, (_reference(each), "facts"), lambda each=each: _facts_of(task_definition, each))
+        for each in task_definition.node.children
+        if isinstance(each, ecs.ContainerDefinition)
+    ]
+    workers = {each.name: each for each in containers if not each.routes_logs}
     wanted = _only(task_definition, containers, workers) if name is None else name
     chosen = workers.get(wanted) if wanted else None
     if chosen is None:
         allowed = "a container that was added before" if len(workers) < 2 or name else "one of several containers"
         raise refusal(scope, "container_name", name, f"{allowed}: {', '.join(workers) or 'none so far'}")
-    if on_fargate:
-        _check_stop_timeout(scope, task_definition, chosen)
-    log = chosen.log_driver_config
+    if on_fargate and isinstance(chosen.stop, int | float) and chosen.stop > STOP_TIMEOUT:
+        value = f"stop_timeout {int(chosen.stop)}s of {chosen.name}"
+        raise refusal(scope, "task_definition", value, f"at most {STOP_TIMEOUT}s on Fargate")
     return JobContainer(
-        name=chosen.container_name,
-        log_driver=log.log_driver if log else "",
+        name=chosen.name,
+        log_driver=chosen.log_driver,
         ends_the_task=chosen.essential or not any(each.essential for each in containers),
     )
 
 
-def _only(
-    task_definition: ecs.TaskDefinition,
-    containers: list[ecs.ContainerDefinition],
-    workers: dict[str, ecs.ContainerDefinition],
-) -> str | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What does not change about a container once it was added."""
+
+    name: str
+    routes_logs: bool
+    essential: bool
+    log_driver: str
+    stop: object
+
+
+def _reference(container: ecs.ContainerDefinition) -> str:
+    """Return what stays the same about a container: jsii returns a new Python object each time."""
+    return str(container.__jsii_ref__.ref)  # type: ignore[attr-defined]
+
+
+def _facts_of(task_definition: ecs.TaskDefinition, container: ecs.ContainerDefinition) -> _Facts:
+    log = container.log_driver_config
+    return _Facts(
+        name=container.container_name,
+        routes_logs=isinstance(container, ecs.FirelensLogRouter),
+        essential=container.essential,
+        log_driver=log.log_driver if log else "",
+        stop=container.render_container_definition(task_definition).stop_timeout,
+    )
+
+
+def _only(task_definition: ecs.TaskDefinition, containers: list[_Facts], workers: dict[str, _Facts]) -> str | None:
     """Return the one container that can be meant: the only one, or a default container that a person chose."""
     if len(workers) == 1:
         return next(iter(workers))
     default = task_definition.default_container
-    of_cdk = next((each.container_name for each in containers if each.essential), None)
+    of_cdk = next((each.name for each in containers if each.essential), None)
     return default.container_name if default and default.container_name != of_cdk else None
-
-
-def _check_stop_timeout(
-    scope: Construct, task_definition: ecs.TaskDefinition, container: ecs.ContainerDefinition
-) -> None:
-    stop = container.render_container_definition(task_definition).stop_timeout
-    if isinstance(stop, int | float) and stop > STOP_TIMEOUT:
-        value = f"stop_timeout {int(stop)}s of {container.container_name}"
-        raise refusal(scope, "task_definition", value, f"at most {STOP_TIMEOUT}s on Fargate")
