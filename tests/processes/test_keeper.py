@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,9 @@ def guarded(host: Host, name: str, *options: str) -> Command:
 
 
 def _others_may_reach(folder: Path) -> bool:
+    session = Path(tempfile.gettempdir())
     for parent in folder.parents:
-        if parent.name.startswith(("pytest", "cronce-tests")):  # folders of this test session
+        if session in (parent, *parent.parents):  # also a worker's own folder
             parent.chmod(parent.stat().st_mode | 0o055)
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in folder.parents)
 
