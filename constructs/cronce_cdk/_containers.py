@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -45,7 +46,7 @@ def container_of(
     if name is not None and is_token(name):
         return JobContainer(name=name)
     containers = [
-        cached(task_definition, (_reference(each), "facts"), lambda each=each: _facts_of(task_definition, each))
+        cached(task_definition, (_reference(each), "facts"), partial(_facts_of, task_definition, each))
         for each in task_definition.node.children
         if isinstance(each, ecs.ContainerDefinition)
     ]
