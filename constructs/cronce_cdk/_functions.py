@@ -12,7 +12,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce_cdk._lambda_code import lambda_code
-from cronce_cdk._nag import RUNTIME, acknowledge, acknowledge_wildcards
+from cronce_cdk._nag_reasons import RUNTIME, acknowledge, acknowledge_wildcards
 
 
 class LedgerFunction(Construct):

@@ -18,7 +18,7 @@ from constructs import Construct
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
 from cronce_cdk._functions import LedgerFunction
-from cronce_cdk._nag import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP
+from cronce_cdk._nag_reasons import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP
 from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 

@@ -14,12 +14,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cronce_cdk._account_and_region import is_of, same_account, same_place
 from cronce_cdk._checks import having, is_text, is_token, refusal
 from cronce_cdk._jsii_cache import stack_of
 from cronce_cdk._network import Network, network_of
 from cronce_cdk._permissions import tasks_of
 from cronce_cdk._placement import Placement, placement_of
-from cronce_cdk._places import is_of, same_account, same_place
 
 _REVISION = re.compile(r":[0-9]+$")
 

@@ -22,9 +22,9 @@ from cronce.schedule import PeriodForm
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.policy import CatchUp
+from cronce_cdk._account_and_region import deployed_together
 from cronce_cdk._checks import duration, having, is_token, refusal, texts, warn
 from cronce_cdk._jsii_cache import stack_of
-from cronce_cdk._places import deployed_together
 from cronce_cdk._timing import timing_of
 from cronce_cdk.errors import ConstructConfigError
 from cronce_cdk.run_ledger_base import RunLedgerBase

@@ -20,6 +20,8 @@ from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, METRICS, POLICY, SCHEDULE_GROUP
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS, dimensions_of
 from cronce.vocabulary.policy import Policy
+from cronce_cdk._account_and_region import same_place
+from cronce_cdk._capacity_providers import missing_providers
 from cronce_cdk._checks import (
     TOKEN,
     FinishedTree,
@@ -40,13 +42,11 @@ from cronce_cdk._checks import (
 )
 from cronce_cdk._limits import FARGATE_MEMORY, STOP_TIMEOUT
 from cronce_cdk._metrics import count_of, silence_of
-from cronce_cdk._nag import VARIABLES, acknowledge
+from cronce_cdk._nag_reasons import VARIABLES, acknowledge
 from cronce_cdk._network import checked_groups, subnets_of
 from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
-from cronce_cdk._places import same_place
 from cronce_cdk._policy_size import check_policies
-from cronce_cdk._providers import missing_providers
 from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 

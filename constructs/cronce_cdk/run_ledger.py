@@ -16,11 +16,11 @@ from constructs import Construct
 
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.names import schedule_group_name
+from cronce_cdk._account_and_region import deployed_together, is_of
 from cronce_cdk._checks import FinishedTree, duration, is_text, is_token, kinds, listed, refusal
 from cronce_cdk._jsii_cache import stack_of, top_of
 from cronce_cdk._limits import TABLE_NAME
 from cronce_cdk._observers import RECORDER_MINUTES, Observers
-from cronce_cdk._places import deployed_together, is_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 _MOST_RECEIVES = 100

@@ -37,14 +37,14 @@ from cronce_cdk._checks import (
     texts,
 )
 from cronce_cdk._containers import container_of
-from cronce_cdk._doubts import JobDoubts
 from cronce_cdk._jsii_cache import cached, path_of, stack_of
 from cronce_cdk._limits import DESCRIPTION, TAG_KEY, TAG_TEXT, TAG_VALUE, TAGS
-from cronce_cdk._nag import ANY_RESOURCE, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER, acknowledge_wildcards
+from cronce_cdk._nag_reasons import ANY_RESOURCE, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER, acknowledge_wildcards
 from cronce_cdk._permissions import executing_commands, listing_schedules, role_path, schedules_of, tasks_of
 from cronce_cdk._placement import Placement
 from cronce_cdk._target import Target, describe_statement, start_statements, target_of
 from cronce_cdk._timing import ON_REQUEST, Timing, retry_policy, timing_of
+from cronce_cdk._warnings import JobDoubts
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_OVERRIDES = 8192 - 512

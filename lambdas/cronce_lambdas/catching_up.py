@@ -12,7 +12,7 @@ from cronce import CatchUp, Policy, Status
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import too_late
 from cronce.protocol.retrying import Relaunch, after_attempt, never_began
-from cronce_lambdas.memory import MOST_TICKS, Memory
+from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory
 
 _NO_SHOW = timedelta(minutes=15)
 """A catch-up task that has not claimed its run after this time is given up."""

@@ -17,7 +17,7 @@ from cronce import InputInvalidError, InputMissingError, Trigger
 from cronce.client.settings import TaskSettings
 from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.names import parse_scheduled_time, period_of
-from cronce_lambdas.stopped import launch_of
+from cronce_lambdas.stopped_task import launch_of
 
 _DEEPEST = 6
 _ATTRIBUTE = "<aws.scheduler."

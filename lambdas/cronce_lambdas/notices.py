@@ -14,8 +14,8 @@ from cronce.protocol.records import RunRecord
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason
-from cronce_lambdas.due import Due
-from cronce_lambdas.memory import Timing
+from cronce_lambdas.due_ticks import Due
+from cronce_lambdas.watchdog_memory import Timing
 
 SOURCE = "cronce"
 """The `source` of every event that is sent."""

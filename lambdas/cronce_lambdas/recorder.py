@@ -6,7 +6,7 @@ order, foreign or forged; none of these changes a final run.
 
 What an event says is only a hint. The row of a run that the stopped task itself claimed is evidence, and is settled
 whatever else the event says. Everything else follows from the job's own definition: an event that does not fit it
-changes nothing, and is counted (`hints`).
+changes nothing, and is counted (`event_check`).
 
 The next task starts through a one-shot schedule whose name is derived from the launch. A duplicate event
 therefore arranges nothing twice (docs/adr/0007-one-shot-launches.md).
@@ -28,15 +28,15 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import after_attempt, never_began
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason, Trigger
+from cronce_lambdas.dead_letter_queue import Letters, beginning_of
 from cronce_lambdas.dead_letters import dead_letter, returned_event
-from cronce_lambdas.due import names_its_own_periods
-from cronce_lambdas.hints import account_of, foreign_task, in_the_future, is_settled, no_tick
-from cronce_lambdas.launches import Launches
-from cronce_lambdas.letters import Letters, beginning_of
+from cronce_lambdas.due_ticks import names_its_own_periods
+from cronce_lambdas.event_check import account_of, foreign_task, in_the_future, is_settled, no_tick
+from cronce_lambdas.next_task import Launches
 from cronce_lambdas.notices import Bus, ignored
 from cronce_lambdas.relaunch import FailedLaunch, after_launch, may_have_been_refused
 from cronce_lambdas.settings import Settings
-from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
+from cronce_lambdas.stopped_task import StoppedTask, stopped_replica, stopped_task
 
 OWNER = "cronce:recorder"
 """The owner in the rows that the recorder writes."""

@@ -11,7 +11,7 @@ from cronce.protocol.requests import too_late
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, delay_after, never_began
 from cronce.vocabulary.states import Reason
 from cronce_lambdas.dead_letters import DeadLetter
-from cronce_lambdas.stopped import StoppedTask
+from cronce_lambdas.stopped_task import StoppedTask
 
 LAUNCH_WITHIN = timedelta(days=1)
 """How late a tick without a row may be launched again if the job has no starting deadline."""

@@ -29,13 +29,13 @@ from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import Launcher
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.payloads import decode_json
-from cronce_lambdas.birth import Birth
-from cronce_lambdas.look import LEASE, SPARE, Look, memories_of
-from cronce_lambdas.memory import from_value
+from cronce_lambdas.ledger_age import Birth
+from cronce_lambdas.look_at_job import LEASE, SPARE, Look, memories_of
 from cronce_lambdas.notices import Bus, schedule_gone
 from cronce_lambdas.pinned import Services
-from cronce_lambdas.rows import Rows
+from cronce_lambdas.readable_rows import Rows
 from cronce_lambdas.settings import Settings
+from cronce_lambdas.watchdog_memory import from_value
 
 OWNER = "cronce:watchdog"
 """The owner in the rows that the watchdog writes."""

@@ -12,7 +12,7 @@ from cronce import Claim, Ledger, Policy
 from cronce.ecs import Launcher
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
-from cronce_lambdas.birth import Birth
+from cronce_lambdas.ledger_age import Birth
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder

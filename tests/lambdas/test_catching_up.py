@@ -11,8 +11,8 @@ import pytest
 from cronce import CatchUp, Policy, Reason, Status
 from cronce.protocol.records import RunRecord
 from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, with_backlog
-from cronce_lambdas.memory import MOST_TICKS
-from tests.lambdas.test_due import remembered
+from cronce_lambdas.watchdog_memory import MOST_TICKS
+from tests.lambdas.test_due_ticks import remembered
 from tests.support.builders import run
 from tests.support.cloud import T0
 

@@ -11,7 +11,7 @@ from cronce import Policy, Reason, Status, Trigger
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch
 from cronce_lambdas.relaunch import LAUNCH_WITHIN, FailedLaunch, after_launch
-from cronce_lambdas.stopped import stopped_task
+from cronce_lambdas.stopped_task import stopped_task
 from tests.lambdas.events import stopped
 from tests.support.builders import run
 from tests.support.cloud import T0

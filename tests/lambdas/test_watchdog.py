@@ -27,9 +27,9 @@ from cronce.client.leadership import Leadership
 from cronce.ecs import CallRefusedError, CallUnavailableError
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
-from cronce_lambdas.memory import from_value
 from cronce_lambdas.settings import PinnedService
 from cronce_lambdas.watchdog import handler
+from cronce_lambdas.watchdog_memory import from_value
 from tests.lambdas.events import CLUSTER, JOB, OTHER, PERIOD, SETTINGS, World, letter, stopped
 from tests.support.cloud import GROUP, T0, client_error, metrics, schedule
 

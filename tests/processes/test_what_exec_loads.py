@@ -43,7 +43,7 @@ cronce.vocabulary.exit_codes cronce.vocabulary.metrics cronce.vocabulary.names c
 cronce.vocabulary.policy cronce.vocabulary.states cronce.vocabulary.values
 cronce.aws cronce.aws.http cronce.aws.task_identity
 cronce.protocol cronce.protocol.claiming cronce.protocol.holding cronce.protocol.observing
-cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.slot
+cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.overlap
 cronce.protocol.transitions
 cronce.stores cronce.stores.codec cronce.stores.store cronce.stores.urls
 cronce.client cronce.client.claim cronce.client.driver cronce.client.ledger cronce.client.reporting

@@ -34,7 +34,7 @@ from cronce.vocabulary.environment import LAUNCH, PERIOD, TRIGGER
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.states import Trigger
-from cronce_lambdas.look import MEMORY
+from cronce_lambdas.look_at_job import MEMORY
 from cronce_lambdas.notices import Bus
 from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder

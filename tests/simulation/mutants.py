@@ -36,7 +36,7 @@ class Mutant:
 
 
 _CLAIMING, _HOLDING = "protocol/claiming.py", "protocol/holding.py"
-_SLOT, _OBSERVING = "protocol/slot.py", "protocol/observing.py"
+_SLOT, _OBSERVING = "protocol/overlap.py", "protocol/observing.py"
 _RECORDS = "protocol/records.py"
 
 MUTANTS = (
@@ -479,7 +479,7 @@ def caught_by(mutant: Mutant | None) -> str | None:
 
 def _unit_tests() -> list[str]:
     folder = _REPOSITORY / "tests" / "unit"
-    names = ("test_claiming.py", "test_holding.py", "test_slot.py", "test_observing.py", "test_states.py")
+    names = ("test_claiming.py", "test_holding.py", "test_overlap.py", "test_observing.py", "test_states.py")
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.protocol import slot
+from cronce.protocol import overlap
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.states import Status
 from tests.simulation.fleet import Fleet, changing_jobs
@@ -85,7 +85,7 @@ def test_without_the_look_for_runs_of_allow_a_change_of_the_policy_breaks_a_prom
         yield from ()
         return ()
 
-    monkeypatch.setattr(slot, "get_running", nobody)
+    monkeypatch.setattr(overlap, "get_running", nobody)
 
     with pytest.raises(BrokenRuleError, match="one live run a job"):
         Fleet(1, days=0.5, jobs=changing_jobs()).run()

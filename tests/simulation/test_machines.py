@@ -9,8 +9,8 @@ import pytest
 from cronce import Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Leave
-from cronce_lambdas import look, lost, recorder
-from cronce_lambdas.due import Verdict
+from cronce_lambdas import look_at_job, lost_runs, recorder
+from cronce_lambdas.due_ticks import Verdict
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
 
@@ -64,7 +64,7 @@ def test_a_recorder_that_starts_nothing_again_is_caught(monkeypatch: pytest.Monk
 
 def test_a_watchdog_that_finds_no_tick_missing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missed tick gets no row."""
-    monkeypatch.setattr(look, "verdict", _never_missed)
+    monkeypatch.setattr(look_at_job, "verdict", _never_missed)
     with pytest.raises(BrokenRuleError, match=r"every tick ends in one visible state: .* is no row"):
         Machines(1, days=DAYS).run()
 
@@ -87,6 +87,6 @@ def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
 
 def test_a_watchdog_that_finds_no_lost_run_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run always looks alive."""
-    monkeypatch.setattr(lost.LostRuns, "_settle_if_lost", lambda _look, _job, run: run is None)
+    monkeypatch.setattr(lost_runs.LostRuns, "_settle_if_lost", lambda _look, _job, run: run is None)
     with pytest.raises(BrokenRuleError, match="a crash is noticed within"):
         Silent(3, days=DAYS).run()

@@ -5,7 +5,7 @@
 - `requests`: what a claimant asks for, and the answers that are not a claim
 - `operations`: what an operation may ask of the world
 - `claiming`: acquire a run, or say why not
-- `slot`: acquire the job, so that two runs of it never overlap
+- `overlap`: acquire the job, so that two runs of it never overlap
 - `holding`: what the holder of a run does: renew, checkpoint, finish
 - `observing`: what others do to a run: mark it lost, missed or stopped, release it
 - `retrying`: whether a machine starts the next attempt, and after which delay

@@ -11,9 +11,9 @@ from typing import assert_never
 from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
+from cronce.protocol.overlap import announce, take_slot
 from cronce.protocol.records import KEPT_ATTEMPTS, Liveness, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
-from cronce.protocol.slot import announce, take_slot
 from cronce.protocol.transitions import TRANSITIONS, Event
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.payloads import shortened

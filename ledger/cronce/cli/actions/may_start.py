@@ -11,9 +11,9 @@ from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import age, length, short_owner
 from cronce.protocol.claiming import decide
 from cronce.protocol.observing import LOST_REASONS
+from cronce.protocol.overlap import Course, course_beside
 from cronce.protocol.records import Liveness, RunRecord, UnreadableRow
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
-from cronce.protocol.slot import Course, course_beside
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger

@@ -12,10 +12,10 @@ from constructs import Construct
 
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.policy import CatchUp, Policy
+from cronce_cdk._capacity_providers import missing_providers
 from cronce_cdk._checks import warn
 from cronce_cdk._containers import JobContainer
 from cronce_cdk._policy_size import check_policies
-from cronce_cdk._providers import missing_providers
 from cronce_cdk._target import Target
 from cronce_cdk._timing import Timing
 

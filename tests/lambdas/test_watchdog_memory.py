@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from cronce_lambdas.memory import MOST_TICKS, Memory, Pending, Timing, from_value, to_value
-from tests.lambdas.test_due import remembered
+from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory, Pending, Timing, from_value, to_value
+from tests.lambdas.test_due_ticks import remembered
 from tests.support.cloud import T0
 
 HOUR, DAY, MINUTE, SECOND = timedelta(hours=1), timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)

@@ -27,7 +27,7 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import never_began
 from cronce.schedule import ScheduleInvalidError
 from cronce.vocabulary.names import scheduled_time_of
-from cronce_lambdas.memory import Memory, Pending, Timing
+from cronce_lambdas.watchdog_memory import Memory, Pending, Timing
 
 _FURTHEST = timedelta(days=370)
 """Older ticks are not judged: rows expire after 400 days."""

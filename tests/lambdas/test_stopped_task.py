@@ -9,7 +9,7 @@ import pytest
 
 from cronce import Trigger
 from cronce.vocabulary.exit_codes import UNAVAILABLE
-from cronce_lambdas.stopped import StoppedTask, stopped_replica, stopped_task
+from cronce_lambdas.stopped_task import StoppedTask, stopped_replica, stopped_task
 from tests.lambdas.events import ARN, CLUSTER, EVENT, JOB, PERIOD, altered, stopped
 from tests.support.cloud import T0
 

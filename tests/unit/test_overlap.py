@@ -10,9 +10,9 @@ import pytest
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.holding import Held, free_slot
 from cronce.protocol.operations import Get, Sleep, StopTask, Swap
+from cronce.protocol.overlap import announce, take_slot
 from cronce.protocol.records import MAX_CLOCK_SKEW, MOST_WAITING, RunRecord, SlotMode, SlotRecord, Waiter
 from cronce.protocol.requests import RefusalReason, Refused
-from cronce.protocol.slot import announce, take_slot
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.names import parse_scheduled_time
 from cronce.vocabulary.policy import ConcurrencyPolicy

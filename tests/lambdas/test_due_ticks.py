@@ -12,8 +12,8 @@ from cronce import Reason, Status, Trigger
 from cronce.ecs import JobDefinition, definition_of
 from cronce.protocol.records import RunRecord
 from cronce.schedule import MOST_COUNTED, ScheduleInvalidError
-from cronce_lambdas.due import Due, Verdict, due, names_its_own_periods, verdict
-from cronce_lambdas.memory import MOST_TICKS, Memory, Pending, Timing
+from cronce_lambdas.due_ticks import Due, Verdict, due, names_its_own_periods, verdict
+from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory, Pending, Timing
 from tests.support.builders import run
 from tests.support.cloud import T0, schedule
 

@@ -12,8 +12,8 @@ from cronce.ecs import CallRefusedError, JobDefinition
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.protocol.retrying import Leave, after_attempt
 from cronce.protocol.transitions import Event
-from cronce_lambdas.launches import Launches
-from cronce_lambdas.rows import Rows
+from cronce_lambdas.next_task import Launches
+from cronce_lambdas.readable_rows import Rows
 
 NEWEST = 20
 """How many of a job's newest runs are read when no row names the one of interest."""

@@ -12,14 +12,14 @@ from cronce.ecs import JobDefinition, Launcher
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.states import Reason
 from cronce_lambdas.dead_letters import DeadLetter
-from cronce_lambdas.hints import foreign_letter, in_the_future, no_tick
-from cronce_lambdas.launches import Launches
+from cronce_lambdas.event_check import foreign_letter, in_the_future, no_tick
+from cronce_lambdas.next_task import Launches
 from cronce_lambdas.notices import Bus, ignored, missed
 from cronce_lambdas.relaunch import FailedLaunch, after_launch
 
 
 class Letters:
-    """Processes what EventBridge Scheduler could not deliver. A letter is only a hint (`hints`)."""
+    """Processes what EventBridge Scheduler could not deliver. A letter is only a hint (`event_check`)."""
 
     def __init__(self, *, ledger: Ledger, launcher: Launcher, launches: Launches, bus: Bus, clock: Clock) -> None:
         self._ledger = ledger

@@ -16,7 +16,7 @@ from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.retrying import never_began
 from cronce.vocabulary.names import period_of, scheduled_time_of
 from cronce_lambdas.dead_letters import DeadLetter
-from cronce_lambdas.stopped import StoppedTask
+from cronce_lambdas.stopped_task import StoppedTask
 
 _FAMILY = re.compile(r"(?:.*/)?([^/:]+)(?::[0-9]+)?")
 _SCHEDULE = re.compile(r"arn:[^:]+:scheduler:[^:]+:(?P<account>[^:]*):schedule/(?P<group>[^/]+)/.+")

@@ -15,13 +15,13 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Relaunch, never_began
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, why_dropped, with_backlog
-from cronce_lambdas.due import Due, Verdict, due, is_unguarded, names_its_own_periods, verdict
-from cronce_lambdas.launches import Launches
-from cronce_lambdas.lost import NEWEST, LostRuns, is_now_and_then
-from cronce_lambdas.memory import Memory, to_value
+from cronce_lambdas.due_ticks import Due, Verdict, due, is_unguarded, names_its_own_periods, verdict
+from cronce_lambdas.lost_runs import NEWEST, LostRuns, is_now_and_then
+from cronce_lambdas.next_task import Launches
 from cronce_lambdas.notices import Bus, missed, not_judged, schedule_changed
-from cronce_lambdas.rows import Rows
+from cronce_lambdas.readable_rows import Rows
 from cronce_lambdas.settings import Settings
+from cronce_lambdas.watchdog_memory import Memory, to_value
 
 MEMORY = "cronce:watchdog"
 """The job of the rows that hold the memory; the period is the schedule's name."""

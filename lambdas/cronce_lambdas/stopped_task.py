@@ -18,7 +18,7 @@ _ENDED_BY_ITSELF = "EssentialContainerExited"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedTask:
-    """A task that has stopped and that says it is of a job. `hints` compares it with the job's definition.
+    """A task that has stopped and that says it is of a job. `event_check` compares it with the job's definition.
 
     Attributes:
         account: The account that the event names.
