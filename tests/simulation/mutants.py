@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "unconditional swap",
         "stores/memory.py",
-        "if _identity(stands) != _identity(expected):",
-        "if expected is None and stands is not None:",
+        "if _identity(existing) != _identity(expected):",
+        "if expected is None and existing is not None:",
         "a take-over overwrites whatever was written meanwhile",
     ),
     Mutant(

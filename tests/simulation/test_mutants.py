@@ -25,9 +25,9 @@ def test_a_mutant_follows_the_code(mutant: Mutant) -> None:
 
 def test_a_mutant_whose_old_text_is_gone_is_an_error() -> None:
     """A mutant that changes nothing would be caught by nothing, or by accident."""
-    mutant = Mutant("gone", "claim.py", "no such text", "", "nothing")
+    mutant = Mutant("gone", "client/claim.py", "no such text", "", "nothing")
 
-    with pytest.raises(MutantStaleError, match=r"'gone'.*0 times in claim\.py"):
+    with pytest.raises(MutantStaleError, match=r"'gone'.*0 times in client/claim\.py"):
         mutated(mutant, source(mutant))
 
 
