@@ -29,7 +29,7 @@ test: venv ## Run the tests (6 minutes)
 test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (10 minutes)
 	python -m pytest -n 3 --dist worksteal -m slow $(ARGS)
 
-test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 10 minutes)
+test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 5 minutes)
 	.ci/debian $(ARGS)
 
 prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15)
