@@ -63,6 +63,9 @@ def measure_costs(world: World) -> Costs:
     return Costs(winner, loser)
 
 
+_MARKS = ("Content-Type", "Date", "x-amzn-RequestId", "x-amz-crc32")
+
+
 @contextmanager
 def _counting(endpoint: str) -> Iterator[tuple[str, Counter]]:
     """A proxy to the endpoint, and a function that returns and resets its counts."""
@@ -74,9 +77,10 @@ def _counting(endpoint: str) -> Iterator[tuple[str, Counter]]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, answer = counter.forward({name.lower(): value for name, value in self.headers.items()}, body)
+            status, marks, answer = counter.forward({name.lower(): value for name, value in self.headers.items()}, body)
             self.send_response(status)
-            self.send_header("Content-Type", "application/x-amz-json-1.0")
+            for name, value in marks.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
@@ -106,8 +110,12 @@ class Counter:
             cost, self._cost = self._cost, Cost()
         return cost
 
-    def forward(self, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
-        """DynamoDB's answer with its consumed capacity; DynamoDB Local does not check the signature."""
+    def forward(self, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """DynamoDB's answer with its consumed capacity; DynamoDB Local does not check the signature.
+
+        Returns:
+            The status, the headers by which a client knows an answer of DynamoDB, and the body.
+        """
         request = json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}
         sent = {name: value for name, value in headers.items() if name not in ("content-length", "host")}
         sent["accept-encoding"] = "identity"
@@ -119,7 +127,7 @@ class Counter:
         finally:
             connection.close()
         self._add(headers["x-amz-target"].rpartition(".")[2], response.status, json.loads(answer))
-        return response.status, answer
+        return response.status, {name: response.headers[name] for name in _MARKS if name in response.headers}, answer
 
     def _add(self, operation: str, status: int, answer: dict[str, object]) -> None:
         consumed = answer.get("ConsumedCapacity")
