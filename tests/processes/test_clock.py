@@ -304,6 +304,7 @@ def test_a_clock_whose_host_time_is_set_loses_no_tick_doubles_none_and_sends_non
     await_more(remote_host, 2)
     clock.send(signal.SIGKILL)
     clock.wait()
+    cut_short = remote_host.logged[-1].split()[1]  # its command ran; that it ended may not have been written down
     clock = begin()
     until(lambda: leads(clock), "the next leader", timeout=60)
     await_more(remote_host, 12)
@@ -315,7 +316,7 @@ def test_a_clock_whose_host_time_is_set_loses_no_tick_doubles_none_and_sends_non
     sent = [(datetime.fromisoformat(period), float(at)) for _, period, at in map(str.split, remote_host.logged)]
     assert [period for period, at in sent if at < period.timestamp()] == []
     rows = remote_host.ledger.runs(f"{CLOCK}:beat")
-    assert {str(row.status) for row in rows} == {"SUCCEEDED"}
+    assert {str(row.status) for row in rows if row.period != cut_short} == {"SUCCEEDED"}
 
 
 @pytest.mark.parametrize(
