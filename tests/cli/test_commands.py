@@ -20,22 +20,24 @@ ELSEWHERE = {"demo": "cronce.demo.command"}
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_the_module_of_its_name(name: str) -> None:
     """`runs` is `cronce/cli/commands/runs.py`, `exec` is `cronce/cli/runtime/exec.py`."""
-    assert COMMANDS[name] in {f"cronce.cli.{room}.{name}" for room in ("commands", "runtime")} | {ELSEWHERE.get(name)}
-    if COMMANDS[name].startswith("cronce.cli.runtime."):
-        assert callable(import_module(COMMANDS[name]).main)
+    module, summary = COMMANDS[name]
+    assert module in {f"cronce.cli.{room}.{name}" for room in ("commands", "runtime")} | {ELSEWHERE.get(name)}
+    if module.startswith("cronce.cli.runtime."):
+        assert callable(import_module(module).main)
     else:
-        command = import_module(COMMANDS[name]).command
+        command = import_module(module).command
         assert isinstance(command, click.Command)
         assert command.name == name
+        assert command.get_short_help_str(limit=80) == summary
 
 
 def test_every_module_beside_the_commands_is_one() -> None:
     """No helper modules among them."""
     modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
-    assert modules == {name for name, module in COMMANDS.items() if module.startswith("cronce.cli.commands.")}
+    assert modules == {name for name, entry in COMMANDS.items() if entry.module.startswith("cronce.cli.commands.")}
 
 
 def test_an_install_without_click_knows_every_command_by_name() -> None:
     """To tell a command that needs the extra from a typing error."""
     assert sorted((*FOR_PEOPLE, *RUNTIME)) == sorted(COMMANDS)
-    assert {name for name, module in COMMANDS.items() if ".runtime." in module} == set(RUNTIME)
+    assert {name for name, entry in COMMANDS.items() if ".runtime." in entry.module} == set(RUNTIME)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -70,36 +70,38 @@ class RuntimeCommand(click.Command):
         return []
 
 
-_RUNTIME = {
-    "exec": "Run a command if this process is the one to run it.",
-    "clock": "Be the clock: start each job's work when it is due.",
-    "pin": "Run a command only while this process is the leader.",
-    "health": "Ask a clock or a pinned command on this host how it is.",
-    "checkpoint": "Store a cursor from inside 'cronce exec'.",
-}
-"""Their lines in `cronce --help`, which does not load them."""
+class CommandEntry(NamedTuple):
+    """Where a command is, and its line in `cronce --help`, which loads no command."""
+
+    module: str
+    summary: str
+
 
 COMMANDS = {
-    "exec": "cronce.cli.runtime.exec",
-    "jobs": "cronce.cli.commands.jobs",
-    "runs": "cronce.cli.commands.runs",
-    "show": "cronce.cli.commands.show",
-    "next": "cronce.cli.commands.next",
-    "rerun": "cronce.cli.commands.rerun",
-    "backfill": "cronce.cli.commands.backfill",
-    "release": "cronce.cli.commands.release",
-    "init": "cronce.cli.commands.init",
-    "clock": "cronce.cli.runtime.clock",
-    "pin": "cronce.cli.runtime.pin",
-    "health": "cronce.cli.runtime.health",
-    "checkpoint": "cronce.cli.runtime.checkpoint",
-    "demo": "cronce.demo.command",
-    "help": "cronce.cli.commands.help",
+    "exec": CommandEntry("cronce.cli.runtime.exec", "Run a command if this process is the one to run it."),
+    "jobs": CommandEntry("cronce.cli.commands.jobs", "List the jobs."),
+    "runs": CommandEntry("cronce.cli.commands.runs", "List the runs of JOB, newest period first."),
+    "show": CommandEntry("cronce.cli.commands.show", "Show one run in full, and what to do next."),
+    "next": CommandEntry("cronce.cli.commands.next", "List the next ticks of a job or of a schedule expression."),
+    "rerun": CommandEntry("cronce.cli.commands.rerun", "Start the task of one period of JOB, as its schedule does."),
+    "backfill": CommandEntry(
+        "cronce.cli.commands.backfill", "Run the periods of JOB in a time range that did not succeed."
+    ),
+    "release": CommandEntry("cronce.cli.commands.release", "Release a held, lost or stuck run for its next attempt."),
+    "init": CommandEntry("cronce.cli.commands.init", "Create the ledger's table or file, unless it exists."),
+    "clock": CommandEntry("cronce.cli.runtime.clock", "Be the clock: start each job's work when it is due."),
+    "pin": CommandEntry("cronce.cli.runtime.pin", "Run a command only while this process is the leader."),
+    "health": CommandEntry("cronce.cli.runtime.health", "Ask a clock or a pinned command on this host how it is."),
+    "checkpoint": CommandEntry("cronce.cli.runtime.checkpoint", "Store a cursor from inside 'cronce exec'."),
+    "demo": CommandEntry("cronce.demo.command", "Play the story of the daily digest on this machine."),
+    "help": CommandEntry("cronce.cli.commands.help", "Show the help of COMMAND."),
 }
-"""The module of each command, loaded on first use, in the order of `cronce --help`.
+"""The commands in the order of `cronce --help`; a module is loaded when its command runs.
 
 A click command is the attribute `command` of its module.
 """
+
+_WITHOUT_CLICK = "cronce.cli.runtime."
 
 
 class _Cronce(click.Group):
@@ -117,12 +119,17 @@ class _Cronce(click.Group):
             raise no_such_command(args[0], ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name in _RUNTIME:
-            return RuntimeCommand(cmd_name, callback=partial(_run_runtime, cmd_name), short_help=_RUNTIME[cmd_name])
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        module = COMMANDS[cmd_name].module
+        if module.startswith(_WITHOUT_CLICK):
+            return RuntimeCommand(cmd_name, callback=partial(_run_runtime, cmd_name))
+        command: click.Command = import_module(module).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
 def no_such_command(name: str, ctx: click.Context) -> click.UsageError:

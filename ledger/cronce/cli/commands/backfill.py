@@ -117,7 +117,7 @@ def command(
     group: str | None,
     url: str | None,
 ) -> int:
-    """Run the periods of JOB in a span of time that have not succeeded.
+    """Run the periods of JOB in a time range that did not succeed.
 
     Without --yes it only shows the state of each tick and what would be started. With --yes it
     starts each task as the schedule does and follows it until its run has ended.
