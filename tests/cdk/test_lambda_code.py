@@ -24,9 +24,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from cronce.cli.actions.lambda_archive import lambda_archive
 from cronce.vocabulary import environment
 from cronce_cdk import ConstructConfigError, RunLedger
-from cronce_cdk._lambda_code import lambda_archive
 from tests.cdk.shop import ENVIRONMENT
 
 
@@ -109,7 +109,7 @@ def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> No
         [folder] = importlib.import_module(package).__path__
         shutil.copytree(folder, tmp_path / package, copy_function=shutil.copyfile)
     code = (
-        "import hashlib, cronce, sys; from cronce_cdk._lambda_code import lambda_archive;"
+        "import hashlib, cronce, sys; from cronce.cli.actions.lambda_archive import lambda_archive;"
         "print(cronce.__file__, hashlib.sha256(lambda_archive()).hexdigest())"
     )
     done = subprocess.run(
@@ -145,6 +145,6 @@ def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """At synth, instead of a function whose import fails at 06:00."""
     stack = cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
-    monkeypatch.setattr("cronce_cdk._lambda_code.PACKAGES", ("cronce", "no_such_package"))
+    monkeypatch.setattr("cronce.cli.actions.lambda_archive.PACKAGES", ("cronce", "no_such_package"))
     with pytest.raises(ConstructConfigError, match="no_such_package"):
         RunLedger(stack, "Ledger")

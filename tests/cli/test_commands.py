@@ -21,7 +21,9 @@ ELSEWHERE = {"demo": "cronce.demo.command"}
 def test_a_command_is_the_module_of_its_name(name: str) -> None:
     """`runs` is `cronce/cli/commands/runs.py`, `exec` is `cronce/cli/runtime/exec.py`."""
     module, summary = COMMANDS[name]
-    assert module in {f"cronce.cli.{room}.{name}" for room in ("commands", "runtime")} | {ELSEWHERE.get(name)}
+    assert module in {f"cronce.cli.{room}.{name.replace('-', '_')}" for room in ("commands", "runtime")} | {
+        ELSEWHERE.get(name)
+    }
     if module.startswith("cronce.cli.runtime."):
         assert callable(import_module(module).main)
     else:
@@ -34,7 +36,9 @@ def test_a_command_is_the_module_of_its_name(name: str) -> None:
 def test_every_module_beside_the_commands_is_one() -> None:
     """No helper modules among them."""
     modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
-    assert modules == {name for name, entry in COMMANDS.items() if entry.module.startswith("cronce.cli.commands.")}
+    assert modules == {
+        name.replace("-", "_") for name, entry in COMMANDS.items() if entry.module.startswith("cronce.cli.commands.")
+    }
 
 
 def test_an_install_without_click_knows_every_command_by_name() -> None:

@@ -30,6 +30,7 @@ COMMANDS = [
     "backfill",
     "release",
     "init",
+    "lambda-archive",
     "clock",
     "pin",
     "health",

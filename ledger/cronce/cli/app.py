@@ -89,6 +89,9 @@ COMMANDS = {
     ),
     "release": CommandEntry("cronce.cli.commands.release", "Release a held, lost or stuck run for its next attempt."),
     "init": CommandEntry("cronce.cli.commands.init", "Create the ledger's table or file, unless it exists."),
+    "lambda-archive": CommandEntry(
+        "cronce.cli.commands.lambda_archive", "Write the code of the Lambda functions, for Terraform."
+    ),
     "clock": CommandEntry("cronce.cli.runtime.clock", "Be the clock: start each job's work when it is due."),
     "pin": CommandEntry("cronce.cli.runtime.pin", "Run a command only while this process is the leader."),
     "health": CommandEntry("cronce.cli.runtime.health", "Ask a clock or a pinned command on this host how it is."),

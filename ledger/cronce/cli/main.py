@@ -12,7 +12,7 @@ from cronce.cli.runtime import run_runtime
 from cronce.vocabulary import exit_codes
 
 RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
-FOR_PEOPLE = ("jobs", "runs", "show", "next", "rerun", "backfill", "release", "init", "demo", "help")
+FOR_PEOPLE = ("jobs", "runs", "show", "next", "rerun", "backfill", "release", "init", "lambda-archive", "demo", "help")
 
 _HELP = """\
 usage: cronce COMMAND [ARGUMENT ...]
@@ -26,8 +26,8 @@ Commands of this install:
   health      Ask a clock or a pinned command on this host how it is.
   checkpoint  Store a cursor from inside 'cronce exec'.
 
-The commands jobs, runs, show, next, rerun, backfill, release, init and demo need the
-extra 'cli' (click and rich): pip install 'cronce[cli]'
+The commands jobs, runs, show, next, rerun, backfill, release, init, lambda-archive and demo
+need the extra 'cli' (click and rich): pip install 'cronce[cli]'
 
   cronce COMMAND --help    options, examples and exit codes of a command
   cronce --version         the version
