@@ -86,6 +86,12 @@ def test_a_command_can_be_pasted_whatever_the_names_are() -> None:
     assert shlex.split(line) == [*options, "--", "-f it's", "2026 $(reboot)"]
 
 
+def test_a_command_does_not_repeat_a_password() -> None:
+    """Whoever pastes it fills it in."""
+    line = Commands(JOB, PERIOD, "postgresql://ada:secret@db/shop").runs()
+    assert shlex.split(line) == ["cronce", "runs", "--ledger=postgresql://ada:***@db/shop", JOB]
+
+
 def test_where_there_are_schedules_a_run_is_started_through_its_own() -> None:
     """With the group, where it was given; the reason of a force is recorded."""
     commands = Commands(JOB, PERIOD, "dynamodb://runs?region=eu-west-1", group="other", has_schedules=True)

@@ -41,5 +41,5 @@ def wire(client: DynamoDBClient, table: str) -> Wire:
 @pytest.fixture
 def lab(client: DynamoDBClient, table: str, wire: Wire) -> Lab:  # noqa: ARG001  # cut into the client
     """The store behind that wire."""
-    put: Callable[[dict[str, object]], None] = lambda item: pytest.fail(f"nobody writes {item}")  # noqa: E731
-    return Lab(store=TimelessDynamoStore(table, client=client), put=put, client=client)
+    nobody: Callable[..., None] = lambda *row: pytest.fail(f"nobody writes {row}")  # noqa: E731
+    return Lab(store=TimelessDynamoStore(table, client=client), put=nobody, erase=nobody, client=client)

@@ -130,6 +130,15 @@ def test_two_clocks_of_one_name_with_different_ledgers_are_two(
     assert "answers on this host" in (ask(name, relative, within=2) or "")
 
 
+def test_an_address_does_not_show_a_password(name: str) -> None:
+    """Every process of the host can read it in `/proc/net/unix`."""
+    with_password = "postgresql://ada:secret@db/shop"
+    assert b"secret" not in address_of(name, with_password)
+    assert "secret" not in (ask(name, with_password, within=2) or "")
+    HealthServer(lambda: None, name=name, ledger=with_password).start()
+    until(lambda: ask(name, with_password, within=2) is None, "an answer")
+
+
 def test_long_names_fit_and_stay_apart() -> None:
     """107 bytes is the limit of an address (man 7 unix)."""
     first, second = "ü" * 500 + "1", "ü" * 500 + "2"

@@ -14,6 +14,7 @@ from cronce.stores.dynamo import DynamoStore
 from cronce.stores.sqlite import SqliteStore
 from cronce.stores.urls import open_store, region_of
 from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.ledger_urls import without_password
 
 MINUTE = timedelta(minutes=1)
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/runs"
@@ -101,6 +102,30 @@ def test_a_bad_url_is_one_clear_line(url: object, says: str) -> None:
     assert message.startswith("CRONCE_LEDGER")
     assert "\n" not in message
     assert "\0" not in message
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("x://u:pw@h/d?a=b", "x://u:***@h/d?a=b"),
+        ("x://:pw@h", "x://:***@h"),
+        ("x://u:p@w:p/w@h:1/d", "x://u:***@h:1/d"),
+        ("x://u@h:1/d", "x://u@h:1/d"),
+        ("x://h:1/d", "x://h:1/d"),
+        ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
+        ("u:pw@h", "u:pw@h"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
+    """Whatever characters the password has."""
+    assert without_password(url) == shown
+
+
+def test_an_error_does_not_show_a_password() -> None:
+    """Neither in its text nor in its fields."""
+    with pytest.raises(InputInvalidError) as refused:
+        open_store("nosuchstore://u:secret@h/d", lease=MINUTE)
+    assert "secret" not in f"{refused.value}{vars(refused.value)}"
 
 
 @pytest.mark.parametrize(

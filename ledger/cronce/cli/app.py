@@ -26,6 +26,7 @@ from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
+from cronce.vocabulary.ledger_urls import FORMS
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
@@ -151,7 +152,7 @@ def _run_runtime(name: str, *, arguments: list[str]) -> int:
     cls=_Cronce,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="""\b
+    epilog=f"""\b
 Examples:
   cronce exec --ledger sqlite:///runs.db --job daily-digest \\
       --period 2026-11-29 -- ./send-digest
@@ -160,7 +161,7 @@ Examples:
 
 \b
 The ledger is the URL in CRONCE_LEDGER, or --ledger URL on each command:
-dynamodb://TABLE?region=REGION or sqlite:///PATH.
+{FORMS}.
 
 \b
 Exit codes: 0 done; 1 the command could not do what was asked; 64 bad usage;
@@ -180,7 +181,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def ledger_option(command: F) -> F:
     """Add `--ledger URL`, passed as `url`."""
-    text = "The ledger: dynamodb://TABLE?region=REGION or sqlite:///PATH."
+    text = f"The ledger: {FORMS}."
     return click.option("--ledger", "url", metavar="URL", envvar=LEDGER, show_envvar=True, help=text)(command)
 
 

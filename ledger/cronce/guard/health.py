@@ -101,7 +101,7 @@ def ask(name: str, ledger: str, *, within: float) -> str | None:
     except TimeoutError:
         return f"no answer within {within:g} s"
     except ConnectionRefusedError:
-        return f"no process with the name {name!r} and the ledger {ledger} answers on this host"
+        return f"no process with the name {name!r} and the ledger {_named(ledger)} answers on this host"
     except OSError as error:
         return f"cannot be asked: {error}"
     finally:
@@ -117,9 +117,18 @@ def address_of(name: str, ledger: str) -> bytes:
     scheme, slashes, path = ledger.partition("///")
     if slashes and scheme == "sqlite:":
         ledger = os.path.abspath(path)  # noqa: PTH100  # the same relative path in another folder is another ledger
-    data = f"{name}@{ledger}".encode("utf-8", "surrogateescape")
+    data = f"{name}@{_named(ledger)}".encode("utf-8", "surrogateescape")
     if len(data) > _LONGEST_NAME:
         from hashlib import sha256  # noqa: PLC0415  # loads OpenSSL; most addresses are short
 
         data = data[: _LONGEST_NAME - 33] + b"#" + sha256(data).hexdigest()[:32].encode()
     return b"\0cronce-health-" + data
+
+
+def _named(ledger: str) -> str:
+    """The URL without its password: every process of the host can read the addresses of all sockets."""
+    if "@" not in ledger:
+        return ledger
+    from cronce.vocabulary.ledger_urls import without_password  # noqa: PLC0415  # most URLs have no user
+
+    return without_password(ledger)

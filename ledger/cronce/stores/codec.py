@@ -7,6 +7,7 @@ console.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -78,6 +79,26 @@ def decode(item: Mapping[str, Any]) -> Record:
     for name, default in (("attempt", 1), ("token", ""), ("owner", "unknown")):
         values.setdefault(name, default)
     return RunRecord(**values, extra=extra)
+
+
+def to_json(record: Record) -> str:
+    """The record as a JSON text, in ASCII: not every database accepts every character."""
+    return json.dumps(encode(record), separators=(",", ":"))
+
+
+def from_json(job: str, key: str, text: str | bytes) -> Record:
+    """The record in a JSON text.
+
+    Raises:
+        RecordUnreadableError: It is not a JSON object, or `decode` cannot read it.
+    """
+    try:
+        item = json.loads(text)
+    except (ValueError, RecursionError):
+        item = None
+    if not isinstance(item, dict):
+        raise RecordUnreadableError(job, key, "the row is not a JSON object")
+    return decode(item)
 
 
 _WRITTEN: dict[type, frozenset[str]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
@@ -14,7 +13,7 @@ from typing import Any
 
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
-from cronce.stores.codec import decode, encode
+from cronce.stores.codec import from_json, to_json
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.states import Reason, Status
@@ -119,13 +118,12 @@ class SqliteStore:
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
-        item = json.dumps(encode(record), ensure_ascii=False, separators=(",", ":"))
         row = {
             "job": record.job,
             "key": record.key,
             "version": record.version,
             "token": record.token or "",
-            "item": item,
+            "item": to_json(record),
             "expires_at": _epoch(record.expires_at) if isinstance(record, RunRecord) else None,
             "boot": self._boot_of(record),
         }
@@ -183,7 +181,7 @@ class SqliteStore:
         if self._connection is None and not self._exists():
             return None
         rows = self._read("SELECT item FROM ledger WHERE job = ? AND key = ?", job, key)
-        return _decode(job, key, rows[0][0]) if rows else None
+        return from_json(job, key, rows[0][0]) if rows else None
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
         """See `Store.query`."""
@@ -191,7 +189,7 @@ class SqliteStore:
         until = run_key(before) if before is not None else RUN_PREFIX[:-1] + "$"
         sql = "SELECT key, item FROM ledger WHERE job = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
         rows = self._read(sql, job, RUN_PREFIX, until, limit + 1)
-        return page_of(rows[:limit], lambda row: _decode(job, *row), more=len(rows) > limit)
+        return page_of(rows[:limit], lambda row: from_json(job, *row), more=len(rows) > limit)
 
     def jobs(self) -> tuple[str, ...]:
         """The jobs with rows, in the order of their names."""
@@ -316,7 +314,7 @@ def _prune(connection: sqlite3.Connection, before: float) -> None:
     """Delete some rows that expired before this time. A row that is RUNNING or cannot be read is kept."""
     for job, key, text in connection.execute(_EXPIRED, (before, PRUNED_AT_ONCE)).fetchall():
         try:
-            record = _decode(job, key, text)
+            record = from_json(job, key, text)
         except RecordUnreadableError:
             record = None
         if isinstance(record, RunRecord) and record.status is not Status.RUNNING:
@@ -331,14 +329,4 @@ def _epoch(at: datetime | None) -> int | None:
 
 def _fetch(connection: sqlite3.Connection, job: str, key: str) -> Record | None:
     row = connection.execute("SELECT item FROM ledger WHERE job = ? AND key = ?", (job, key)).fetchone()
-    return None if row is None else _decode(job, key, row[0])
-
-
-def _decode(job: str, key: str, text: str) -> Record:
-    try:
-        item = json.loads(text)
-    except (ValueError, RecursionError):
-        item = None
-    if not isinstance(item, dict):
-        raise RecordUnreadableError(job, key, "the row is not a JSON object")
-    return decode(item)
+    return None if row is None else from_json(job, key, row[0])

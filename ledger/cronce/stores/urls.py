@@ -25,12 +25,12 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
         InputInvalidError: The URL is not a store's URL, or a part of it is unknown.
     """
     if not isinstance(url, str) or not _decoded(url).isprintable():
-        raise InputInvalidError(what, url, _ALLOWED)
+        raise _unusable(what, url)
     scheme, found, rest = url.partition("://")
     place, _, query = rest.partition("?")
     options = _options(query)
     if not found or "#" in rest or options is None:
-        raise InputInvalidError(what, url, _ALLOWED)
+        raise _unusable(what, url)
     call_timeout = min(_LONGEST_CALL, lease / 8)
     match scheme:
         case "dynamodb":
@@ -40,7 +40,7 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
 
             return SqliteStore(_decoded(place[1:]), timeout=call_timeout)
         case _:
-            raise InputInvalidError(what, url, _ALLOWED)
+            raise _unusable(what, url)
 
 
 def region_of(url: str) -> str | None:
@@ -65,6 +65,12 @@ def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *
     if endpoint is not None and not is_endpoint(endpoint):
         raise InputInvalidError(f"{what} endpoint", endpoint, "a URL such as http://localhost:8000")
     return DynamoStore(table, region=region, endpoint=endpoint, call_timeout=call_timeout)
+
+
+def _unusable(what: str, url: object) -> InputInvalidError:
+    from cronce.vocabulary.ledger_urls import without_password  # noqa: PLC0415  # for this error only
+
+    return InputInvalidError(what, without_password(url) if isinstance(url, str) else url, _ALLOWED)
 
 
 def _options(query: str) -> dict[str, str] | None:

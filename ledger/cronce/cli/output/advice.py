@@ -14,6 +14,7 @@ from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_began
 from cronce.vocabulary.policy import CatchUp, OnLost, Policy
+from cronce.vocabulary.ledger_urls import without_password
 from cronce.vocabulary.states import Reason, Status
 
 
@@ -76,7 +77,7 @@ class Commands:
         return [f"--schedule-group={self.group}"] if self.group else []
 
     def _line(self, command: str, options: list[str], names: list[str]) -> str:
-        words = ["cronce", command, *([f"--ledger={self.ledger}"] if self.ledger else []), *options]
+        words = ["cronce", command, *([f"--ledger={without_password(self.ledger)}"] if self.ledger else []), *options]
         # A name that looks like an option must not be parsed as one.
         words += ["--"] if any(name.startswith("-") for name in names) else []
         return shlex.join([*words, *names])

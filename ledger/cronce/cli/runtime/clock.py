@@ -28,8 +28,9 @@ from cronce.protocol.records import run_key
 from cronce.stores.urls import open_store, region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import format_duration, parse_duration
-from cronce.vocabulary.environment import CLOCK, JOB, SCHEDULE_GROUP
+from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.ledger_urls import FORMS
 
 _EXAMPLE = """\
 example:
@@ -95,7 +96,7 @@ def _parser() -> CommandLine:
     parser.add_argument("--config", metavar="FILE", help="the jobs, in TOML [CRONCE_CLOCK: in JSON]")
     parser.add_argument("--check", action="store_true", help="show what the configuration means and exit")
     parser.add_argument("--job", metavar="NAME", help="name of the clock [CRONCE_JOB]")
-    parser.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    parser.add_argument("--ledger", metavar="URL", help=f"{FORMS} [{LEDGER}]")
     parser.add_argument("--schedule-group", metavar="G", help="schedule group that defines the jobs of task targets")
     parser.add_argument("--lease", metavar="D", help="lease of the leader, in case it dies (default 60s)")
     parser.add_argument("--poll", metavar="D", default="1s", help="how often a standby checks the lease (default 1s)")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cronce.cli.runtime.options import CommandLine
+from cronce.vocabulary.environment import LEDGER
+from cronce.vocabulary.ledger_urls import FORMS
 
 _EXAMPLE = """\
 example:
@@ -30,7 +32,7 @@ def parse_in_full(own: list[str], command: list[str]) -> dict[str, str]:
     what.add_argument("--job", metavar="NAME", help="name of the scheduled work [CRONCE_JOB]")
     what.add_argument("--period", metavar="P", help="the interval the run is for [CRONCE_PERIOD]")
     what.add_argument("--scheduled-time", metavar="T", help="nominal time; the period follows [CRONCE_SCHEDULED_TIME]")
-    what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    what.add_argument("--ledger", metavar="URL", help=f"{FORMS} [{LEDGER}]")
     what.add_argument("--trigger", metavar="T", help="schedule, retry, catch_up, manual, backfill [CRONCE_TRIGGER]")
     what.add_argument("--force", metavar="REASON", help="repeat a success; needs --trigger manual [CRONCE_FORCE]")
     how = parser.add_argument_group("policy (each wins over CRONCE_POLICY)")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from cronce.cli.runtime.options import CommandLine
 from cronce.guard.signals import SignalQueue
 from cronce.vocabulary import exit_codes
+from cronce.vocabulary.environment import LEDGER
+from cronce.vocabulary.ledger_urls import FORMS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -61,7 +63,7 @@ def _parse(own: list[str], command: list[str]) -> Namespace:
     )
     what = parser.add_argument_group("what it leads")
     what.add_argument("--job", metavar="NAME", help="name of the leader's lease [CRONCE_JOB]")
-    what.add_argument("--ledger", metavar="URL", help="dynamodb://TABLE?region=R or sqlite:///PATH [CRONCE_LEDGER]")
+    what.add_argument("--ledger", metavar="URL", help=f"{FORMS} [{LEDGER}]")
     how = parser.add_argument_group("how")
     how.add_argument("--lease", metavar="D", help="how long the lease of a dead leader lasts [CRONCE_POLICY] (60s)")
     how.add_argument("--poll", metavar="D", default="1s", help="how often a standby looks (default 1s)")

@@ -1,0 +1,12 @@
+"""The URL of a ledger as people read it: its forms, and without its password."""
+
+FORMS = "dynamodb://TABLE?region=REGION or sqlite:///PATH"
+"""For the help of options."""
+
+
+def without_password(url: str) -> str:
+    """The URL with `***` instead of a password before the last `@`. A path of SQLite may contain any character."""
+    scheme, separator, rest = url.partition("://")
+    credentials, at, place = rest.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    return f"{scheme}://{user}:***@{place}" if separator and at and colon and scheme != "sqlite" else url
