@@ -13,8 +13,8 @@ from cronce.cli.output.wording import age, length, why_ended
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_began
-from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce.vocabulary.ledger_urls import without_password
+from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 
 
