@@ -135,15 +135,95 @@ def connect(host: str, port: int, *, by: float) -> socket.socket:
     raise failure
 
 
-class HttpConnection:
-    """Sends requests one after the other on one connection."""
+class ByteStream:
+    """Bytes in both directions on one connection, each operation within a deadline."""
 
     def __init__(self, connection: socket.socket) -> None:
         """Take over an open connection, with TLS or without."""
         self._socket = connection
         self._received = b""
-        self._kept_open = True
         self._by = 0.0
+
+    def begin(self, data: bytes, *, by: float) -> None:
+        """Send a request and wait for the first byte of its answer.
+
+        Args:
+            data: The request.
+            by: The deadline for this and for everything that is read afterwards.
+
+        Raises:
+            OSError: The connection failed; `ConnectionResetError` if the peer closed it before it sent any byte of an
+                answer, `TimeoutError` if the deadline passed.
+        """
+        self._by = by
+        unsent = memoryview(data)
+        while unsent:
+            self._socket.settimeout(time_left(by))
+            unsent = unsent[self._socket.send(unsent) :]
+        if not self._received and not self.receive():
+            raise ConnectionResetError("the peer closed the connection without an answer")
+
+    def is_quiet(self) -> bool:
+        """True if the connection is open and nothing has arrived.
+
+        Bytes that are no part of an answer would be taken for the answer to the next request.
+        """
+        if self._received:
+            return False
+        self._socket.settimeout(0)
+        try:
+            self._socket.recv(1)
+        except OSError as error:
+            # With TLS, records that carry no data (session tickets) are processed here, and then nothing is left.
+            return isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
+        return False
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def receive(self) -> bool:
+        """Append received bytes to the buffer; False at the end of the stream."""
+        self._socket.settimeout(time_left(self._by))
+        data = self._socket.recv(65536)
+        self._received += data
+        return bool(data)
+
+    def read_line(self) -> bytes:
+        """The next line, without its end."""
+        searched = 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            if searched >= _LONGEST_LINE or not self.receive():
+                raise AnswerGarbledError(f"a line that does not end: {self._received[:60]!r}")
+        if end >= _LONGEST_LINE:
+            raise AnswerGarbledError(f"a line of {end} bytes")
+        line, self._received = self._received[:end], self._received[end + 1 :]
+        return line.removesuffix(b"\r")
+
+    def read_exactly(self, size: int) -> bytes:
+        """The next `size` bytes."""
+        while len(self._received) < size:
+            if not self.receive():
+                raise AnswerGarbledError(f"{len(self._received)} bytes of {size}")
+        data, self._received = self._received[:size], self._received[size:]
+        return data
+
+    def read_to_end(self) -> bytes:
+        """Everything until the peer closes the connection."""
+        while self.receive():
+            _check_size(len(self._received))
+        body, self._received = self._received, b""
+        return body
+
+
+class HttpConnection(ByteStream):
+    """Sends requests one after the other on one connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Take over an open connection, with TLS or without."""
+        super().__init__(connection)
+        self._kept_open = True
 
     def exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, by: float) -> Response:
         """Send a request and read its answer.
@@ -166,12 +246,11 @@ class HttpConnection:
             raise ValueError("the request has a header with a character that is not printable ASCII")
         if body:
             lines.append(f"Content-Length: {len(body)}")
-        self._by = by
-        self._send("\r\n".join([*lines, "", ""]).encode("ascii") + body)
-        version, status = self._read_status(first=True)
+        self.begin("\r\n".join([*lines, "", ""]).encode("ascii") + body, by=by)
+        version, status = self._read_status()
         received = self._read_headers()
         while 100 <= status < 200:
-            version, status = self._read_status(first=False)
+            version, status = self._read_status()
             received = self._read_headers()
         options = {option.strip() for option in received.get("connection", "").lower().split(",")}
         self._kept_open = "keep-alive" in options if version == b"HTTP/1.0" else "close" not in options
@@ -180,51 +259,12 @@ class HttpConnection:
     def is_idle(self) -> bool:
         """True if the connection can carry another request.
 
-        False if the peer has closed it, announced that, or sent bytes that are no part of an answer: such bytes would
-        be taken for the answer to the next request.
+        False if the peer has closed it, announced that, or sent bytes that are no part of an answer.
         """
-        if not self._kept_open or self._received:
-            return False
-        self._socket.settimeout(0)
-        try:
-            self._socket.recv(1)
-        except OSError as error:
-            # With TLS, records that carry no data (session tickets) are processed here, and then nothing is left.
-            return isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
-        return False
+        return self._kept_open and self.is_quiet()
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._socket.close()
-
-    def _send(self, data: bytes) -> None:
-        unsent = memoryview(data)
-        while unsent:
-            self._socket.settimeout(time_left(self._by))
-            unsent = unsent[self._socket.send(unsent) :]
-
-    def _receive(self) -> bool:
-        """Append received bytes to the buffer; False at the end of the stream."""
-        self._socket.settimeout(time_left(self._by))
-        data = self._socket.recv(65536)
-        self._received += data
-        return bool(data)
-
-    def _read_line(self) -> bytes:
-        searched = 0
-        while (end := self._received.find(b"\n", searched)) < 0:
-            searched = len(self._received)
-            if searched >= _LONGEST_LINE or not self._receive():
-                raise AnswerGarbledError(f"a line that does not end: {self._received[:60]!r}")
-        if end >= _LONGEST_LINE:
-            raise AnswerGarbledError(f"a line of {end} bytes")
-        line, self._received = self._received[:end], self._received[end + 1 :]
-        return line.removesuffix(b"\r")
-
-    def _read_status(self, *, first: bool) -> tuple[bytes, int]:
-        if first and not self._received and not self._receive():
-            raise ConnectionResetError("the peer closed the connection without an answer")
-        line = self._read_line()
+    def _read_status(self) -> tuple[bytes, int]:
+        line = self.read_line()
         version, _, rest = line.partition(b" ")
         code = rest.partition(b" ")[0]
         if version not in (b"HTTP/1.0", b"HTTP/1.1") or len(code) != 3 or not code.isdigit():
@@ -234,7 +274,7 @@ class HttpConnection:
     def _read_headers(self) -> dict[str, str]:
         received: dict[str, str] = {}
         for _ in range(_MOST_HEADERS + 1):
-            line = self._read_line()
+            line = self.read_line()
             if not line:
                 return received
             name, colon, text = line.decode("latin-1").partition(":")
@@ -252,33 +292,23 @@ class HttpConnection:
                 raise AnswerGarbledError(f"a body with the coding {coding[:60]!r} and the length {length!r}"[:200])
             return self._read_chunks()
         if length is not None:
-            return self._read_exactly(_size(length, _DECIMAL, 10))
+            return self.read_exactly(_size(length, _DECIMAL, 10))
         if status in (204, 304):
             return b""
         self._kept_open = False
-        while self._receive():
-            _check_size(len(self._received))
-        body, self._received = self._received, b""
-        return body
+        return self.read_to_end()
 
     def _read_chunks(self) -> bytes:
         chunks: list[bytes] = []
         total = 0
-        while size := _size(self._read_line().partition(b";")[0].rstrip().decode("latin-1"), _HEXADECIMAL, 16):
+        while size := _size(self.read_line().partition(b";")[0].rstrip().decode("latin-1"), _HEXADECIMAL, 16):
             total += size
             _check_size(total)
-            chunks.append(self._read_exactly(size))
-            if self._read_line():
+            chunks.append(self.read_exactly(size))
+            if self.read_line():
                 raise AnswerGarbledError("a chunk that is longer than its size")
         self._read_headers()
         return b"".join(chunks)
-
-    def _read_exactly(self, size: int) -> bytes:
-        while len(self._received) < size:
-            if not self._receive():
-                raise AnswerGarbledError(f"{len(self._received)} bytes of {size}")
-        data, self._received = self._received[:size], self._received[size:]
-        return data
 
 
 def parse_date(text: str | None) -> datetime | None:
