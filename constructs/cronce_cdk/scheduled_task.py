@@ -16,8 +16,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from cronce.schedule import PeriodForm, ScheduleInvalidError
 from cronce.vocabulary.durations import format_duration
-from cronce.vocabulary.environment import EXECUTION_ID, JOB, LEDGER, METRICS, POLICY, SCHEDULED_TIME, TRIGGER
+from cronce.vocabulary.environment import DATE_IN, EXECUTION_ID, JOB, LEDGER, METRICS, POLICY, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, dimensions_of
 from cronce.vocabulary.names import schedule_name_stem
 from cronce.vocabulary.policy import Policy
@@ -102,6 +103,8 @@ class ScheduledTask(Construct):
             immutable needs the permissions of `RunLedger.grant_claim`.
         job: The job's name in the ledger, unique there; by default `construct_id`.
         timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
+        period: What the period of a run is: `time` (default), the nominal time of its tick, or `date`, its local day: a
+            day then has one run, also when its hour is moved; the image needs the data of the time zone.
         container_name: The container that does the work; needed if the task definition has several.
         command: The container's command, instead of its image's.
         environment: Variables for the container, in addition to those of the task definition.
@@ -137,6 +140,7 @@ class ScheduledTask(Construct):
         task_definition: ecs.ITaskDefinition,
         job: str | None = None,
         timezone: str | cdk.TimeZone | None = None,
+        period: PeriodForm | str | None = None,
         container_name: str | None = None,
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -176,6 +180,7 @@ class ScheduledTask(Construct):
         self.job = job_name(self, construct_id if job is None else job)
         self.policy = checked_policy(self, policy)
         self._timing = _timing(self, schedule, timezone, start, end)
+        by_date = _is_by_date(self, period, self._timing)
         stack = stack_of(scope)
         target = _target(
             self,
@@ -202,6 +207,7 @@ class ScheduledTask(Construct):
             POLICY: self.policy.to_json(),
             TRIGGER: Trigger.SCHEDULE.value,
             **({} if schedule is None else _FROM_SCHEDULER),
+            **({DATE_IN: self._timing.timezone} if by_date else {}),
             **({METRICS: "emf"} if metrics else {}),
         }
         words = texts(self, "command", command)
@@ -373,6 +379,23 @@ def _timing(
                 raise refusal(scope, argument, value, f"no {argument} for a job without a schedule")
         return ON_REQUEST
     return timing_of(scope, schedule, timezone, start=start, end=end)
+
+
+def _is_by_date(scope: ScheduledTask, period: object, timing: Timing) -> bool:
+    """Return True if the period of a run is the local day of its tick."""
+    if period is None:
+        return False
+    if timing is ON_REQUEST:
+        raise refusal(scope, "period", period, "no period for a job without a schedule: who starts it names the period")
+    if not isinstance(period, str) or period not in set(PeriodForm):
+        raise refusal(scope, "period", period, ", ".join(PeriodForm))
+    form = PeriodForm(period)
+    if timing.schedule is not None:
+        try:
+            timing.schedule.check_period_form(form)
+        except ScheduleInvalidError as error:
+            raise refusal(scope, "period", period, error.allowed) from error
+    return form is PeriodForm.DATE
 
 
 def _target(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cronce import Ledger, Status
@@ -35,6 +36,8 @@ class Letters:
             CronceError: It could not be done.
         """
         job = self._launcher.known(letter.job) if letter.job else self._launcher.defined_by(letter.schedule)
+        if job is not None and letter.job is None and letter.scheduled_at is not None:
+            letter = replace(letter, period=job.period_of(letter.scheduled_at))
         if job is None:
             why: str | None = "no schedule of the group is for its job"
             run = None

@@ -15,11 +15,12 @@ from typing import Any
 
 from cronce import InputInvalidError, InputMissingError, Trigger
 from cronce.client.settings import TaskSettings
-from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME, TRIGGER
+from cronce.vocabulary.environment import DATE_IN, JOB, PERIOD, SCHEDULED_TIME, TRIGGER
 from cronce.vocabulary.names import parse_scheduled_time, period_of
 from cronce_lambdas.stopped_task import launch_of
 
 _DEEPEST = 6
+_WHICH_RUN = (JOB, PERIOD, SCHEDULED_TIME, DATE_IN, TRIGGER)
 _ATTRIBUTE = "<aws.scheduler."
 _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 """What becomes a part of a row's reason. Error codes look like this; other text is not taken."""
@@ -71,7 +72,7 @@ def dead_letter(record: Mapping[str, Any]) -> DeadLetter | None:
         environ = _job_environ(record.get("body"))
         if PERIOD not in environ and _ATTRIBUTE in environ.get(SCHEDULED_TIME, _ATTRIBUTE):
             environ[SCHEDULED_TIME] = _whole_seconds(attributes.get("SCHEDULED_TIME", ""))
-        wanted = {name: value for name, value in environ.items() if name in (JOB, PERIOD, SCHEDULED_TIME, TRIGGER)}
+        wanted = {name: value for name, value in environ.items() if name in _WHICH_RUN}
         settings = TaskSettings.from_environ(wanted)
         schedule_arn = attributes.get("SCHEDULE_ARN", "")
         if settings.job is None and not schedule_arn:

@@ -5,6 +5,8 @@ each job was due at the last look, and up to which time its ticks are judged. If
 
 - A tick that was due before the last look is judged by the remembered timing.
 - If only the target changed (a deployment), every tick is judged.
+- If the form of the periods changed, nobody knows under which key an earlier tick ran. No tick from before the
+  change is judged; each is counted.
 - After any other change, including one that left no trace (disabled and enabled again), nobody knows when the job
   was due between the last look and the change. Ticks in between are not judged.
 
@@ -26,7 +28,6 @@ from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import never_began
 from cronce.schedule import ScheduleInvalidError
-from cronce.vocabulary.names import scheduled_time_of
 from cronce_lambdas.watchdog_memory import Memory, Pending, Timing
 
 _FURTHEST = timedelta(days=370)
@@ -43,7 +44,7 @@ class Due:
 
     Attributes:
         ticks: Oldest first.
-        left_out: The number of older ticks that are not judged; see `MOST_COUNTED` of the schedule.
+        left_out: The number of ticks that are not judged; see `MOST_COUNTED` of the schedule.
         memory: What to remember after the ticks are judged.
         changed_from: The timing before, if the schedule was moved since the last look.
     """
@@ -77,6 +78,7 @@ def due(
         ScheduleInvalidError: The expression cannot be parsed, or the zone has no data.
     """
     before = memory
+    unknown = _unknown_ticks(memory, job)
     memory = _up_to_date(memory, job, looked_at)
     moved = before is not None and before.timing.place != memory.timing.place and job.created_at <= before.modified_at
     late_before = now - missed_after
@@ -96,7 +98,7 @@ def due(
         after = replace(after, backlog=backlog, launched_at=after.launched_at if backlog == after.backlog else None)
     return Due(
         ticks=tuple(tick for tick in judged if not memory.timing.is_uncertain(tick)),
-        left_out=left_out + len(every) - len(judged),
+        left_out=left_out + len(every) - len(judged) + unknown,
         memory=after,
         changed_from=before.timing if before is not None and moved else None,
     )
@@ -119,17 +121,18 @@ def verdict(run: RunRecord | None) -> Verdict:
     return Verdict.MARKED if run.status is Status.MISSED and never_began(run) else Verdict.DELIVERED
 
 
-def names_its_own_periods(runs: Sequence[RunRecord], since: datetime) -> bool:
+def names_its_own_periods(job: JobDefinition, runs: Sequence[RunRecord], since: datetime) -> bool:
     """True if machines started runs of the job since then whose periods are not ticks.
 
     Such a job chooses its periods itself, so a missing row says nothing about a tick.
 
     Args:
+        job: Its definition.
         runs: The newest runs of the job.
         since: The oldest tick without a row.
     """
     return any(
-        scheduled_time_of(run.period) is None
+        not job.is_period(run.period)
         and not run.trigger.by_person
         and (run.claimed_at or run.finished_at or since) >= since
         for run in runs
@@ -149,8 +152,15 @@ def is_unguarded(runs: Sequence[RunRecord]) -> bool:
 
 def _up_to_date(memory: Memory | None, job: JobDefinition, looked_at: datetime | None) -> Memory:
     timing, target = Timing.of(job), _fingerprint(job.target)
-    new = Memory(timing=timing, target=target, modified_at=job.modified_at, since=job.modified_at, job=job.job)
-    if memory is None or job.created_at > memory.modified_at:
+    new = Memory(
+        timing=timing,
+        target=target,
+        modified_at=job.modified_at,
+        since=job.modified_at,
+        job=job.job,
+        date_in=job.date_in,
+    )
+    if memory is None or job.created_at > memory.modified_at or job.date_in != memory.date_in:
         return new
     memory = replace(memory, job=job.job)
     if job.modified_at <= memory.modified_at:
@@ -167,6 +177,17 @@ def _up_to_date(memory: Memory | None, job: JobDefinition, looked_at: datetime |
         sure = ()
     more = (Pending(tick, tick + memory.timing.window) for tick in sure)
     return replace(new, pending=(*memory.pending, *more), backlog=memory.backlog, launched_at=memory.launched_at)
+
+
+def _unknown_ticks(memory: Memory | None, job: JobDefinition) -> int:
+    """How many ticks from before a change of the form of the periods are not judged or not caught up."""
+    if memory is None or memory.date_in == job.date_in or job.created_at > memory.modified_at:
+        return 0
+    try:
+        ticks, older = memory.timing.ticks(memory.since, max(memory.since, job.modified_at))
+    except ScheduleInvalidError:  # only an earlier version could parse it
+        ticks, older = (), 0
+    return len({*ticks, *memory.backlog, *(pending.tick for pending in memory.pending)}) + older
 
 
 def _fingerprint(target: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from cronce import Status
 from cronce.ecs import JobDefinition
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.retrying import never_began
-from cronce.vocabulary.names import period_of, scheduled_time_of
+from cronce.vocabulary.names import scheduled_time_of
 from cronce_lambdas.dead_letters import DeadLetter
 from cronce_lambdas.stopped_task import StoppedTask
 
@@ -50,7 +50,7 @@ def foreign_letter(letter: DeadLetter, job: JobDefinition) -> str | None:
 
 def no_tick(job: JobDefinition, period: str, scheduled_at: datetime | None) -> str | None:
     """Why no row may be created for the period; None if it is the period of a tick of the job."""
-    if scheduled_at is None or period != period_of(scheduled_at):
+    if scheduled_at is None or period != job.period_of(scheduled_at):
         return "its period is no tick of the schedule"
     return None if job.may_have_tick(scheduled_at) else "its time is no tick of the schedule"
 

@@ -13,7 +13,6 @@ from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, Launcher
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Relaunch, never_began
-from cronce.vocabulary.names import period_of
 from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, why_dropped, with_backlog
 from cronce_lambdas.due_ticks import Due, Verdict, due, is_unguarded, names_its_own_periods, verdict
 from cronce_lambdas.lost_runs import NEWEST, LostRuns, is_now_and_then
@@ -119,20 +118,21 @@ class Look:
 
     def _judge(self, job: JobDefinition, todo: Due) -> Memory:
         """Mark the ticks that were not delivered, send their events, and add those to catch up to the backlog."""
-        rows, unreadable = self.rows.of_ticks(job.job, todo.ticks)
+        rows, unreadable = self.rows.of_ticks(job, todo.ticks)
         judged = [tick for tick in todo.ticks if tick not in unreadable]
         missing = [tick for tick in judged if verdict(rows.get(tick)) is Verdict.MISSED]
-        if missing and names_its_own_periods(self.rows.newest(job.job, limit=NEWEST), missing[0]):
+        if missing and names_its_own_periods(job, self.rows.newest(job.job, limit=NEWEST), missing[0]):
             self.found["not_judged"] += len(missing)
             missing = []
         for tick in missing:
             try:
                 rows[tick] = self.ledger.mark_missed(
-                    job.job, period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
+                    job.job, job.period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
                 )
             except RecordUnreadableError as error:  # it was written at this moment
                 self.rows.report(error)
-        marked = [run for _, run in sorted(rows.items()) if verdict(run) is Verdict.MARKED]
+        # Two ticks of one day may have one period.
+        marked = [*{run.period: run for _, run in sorted(rows.items()) if verdict(run) is Verdict.MARKED}.values()]
         # The recorder reports its own marks. If our own mark already exists, an earlier look was interrupted.
         ours = [run for run in marked if run.reason == Reason.NEVER_DELIVERED]
         self.found["missed"] += len(ours)
@@ -190,7 +190,7 @@ class Look:
 
     def _run(self, job: JobDefinition, tick: datetime) -> RunRecord | None:
         try:
-            return self.ledger.run(job.job, period_of(tick))
+            return self.ledger.run(job.job, job.period_of(tick))
         except RecordUnreadableError as error:
             self.rows.report(error)
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from cronce import Ledger, RecordUnreadableError
 from cronce.client.reporting import report
+from cronce.ecs import JobDefinition
 from cronce.protocol.records import RunRecord, UnreadableRow
-from cronce.vocabulary.names import period_of
+from cronce.stores.store import Bound
 
 _FEW = 3
 """Up to this many rows are read one by one; more are read a page at a time."""
@@ -40,25 +41,21 @@ class Rows:
         """
         return self._readable(self._ledger.rows(job))
 
-    def of_ticks(self, job: str, ticks: Sequence[datetime]) -> tuple[dict[datetime, RunRecord], set[datetime]]:
+    def of_ticks(
+        self, job: JobDefinition, ticks: Sequence[datetime]
+    ) -> tuple[dict[datetime, RunRecord], set[datetime]]:
         """The rows of the ticks, and the ticks whose row is unreadable; a tick without a row is in neither.
 
         Raises:
             LedgerUnavailableError: The ledger did not answer.
         """
+        periods = {tick: job.period_of(tick) for tick in ticks}
         if len(ticks) > _FEW:
-            return self._of_many(job, ticks)
-        rows: dict[datetime, RunRecord] = {}
-        unreadable: set[datetime] = set()
-        for tick in ticks:
-            try:
-                run = self._ledger.run(job, period_of(tick))
-            except RecordUnreadableError as error:
-                self.report(error)
-                unreadable.add(tick)
-            else:
-                rows |= {} if run is None else {tick: run}
-        return rows, unreadable
+            by_period, unreadable = self._between(job.job, min(periods.values()), max(periods.values()))
+        else:
+            by_period, unreadable = self._one_by_one(job.job, periods.values())
+        rows = {tick: by_period[period] for tick, period in periods.items() if period in by_period}
+        return rows, {tick for tick, period in periods.items() if period in unreadable}
 
     def report(self, error: RecordUnreadableError) -> None:
         """Report the unreadable row, with a metric."""
@@ -71,17 +68,27 @@ class Rows:
         """How many unreadable rows were found."""
         return len(self._reported)
 
-    def _of_many(self, job: str, ticks: Sequence[datetime]) -> tuple[dict[datetime, RunRecord], set[datetime]]:
-        wanted: dict[str, datetime] = {period_of(tick): tick for tick in ticks}
-        found: list[RunRecord | UnreadableRow] = []
-        page = self._ledger.page(job, limit=_PAGE, before=period_of(ticks[-1] + timedelta(seconds=1)))
-        found += page.rows
-        while page.before is not None and page.rows[-1].period > period_of(ticks[0]):
+    def _one_by_one(self, job: str, periods: Iterable[str]) -> tuple[dict[str, RunRecord], set[str]]:
+        rows: dict[str, RunRecord] = {}
+        unreadable: set[str] = set()
+        for period in periods:
+            try:
+                run = self._ledger.run(job, period)
+            except RecordUnreadableError as error:
+                self.report(error)
+                unreadable.add(period)
+            else:
+                rows |= {} if run is None else {period: run}
+        return rows, unreadable
+
+    def _between(self, job: str, first: str, last: str) -> tuple[dict[str, RunRecord], set[str]]:
+        page = self._ledger.page(job, limit=_PAGE, before=Bound.at(last))
+        found = [*page.rows]
+        while page.before is not None and page.rows[-1].period > first:
             page = self._ledger.page(job, limit=_PAGE, before=page.before)
             found += page.rows
-        rows = {wanted[run.period]: run for run in self._readable(found) if run.period in wanted}
-        unreadable = {row.period for row in found if isinstance(row, UnreadableRow)}
-        return rows, {tick for period, tick in wanted.items() if period in unreadable}
+        rows = {run.period: run for run in self._readable(found)}
+        return rows, {row.period for row in found if isinstance(row, UnreadableRow)}
 
     def _readable(self, rows: Iterable[RunRecord | UnreadableRow]) -> list[RunRecord]:
         readable: list[RunRecord] = []

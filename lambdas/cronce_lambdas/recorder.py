@@ -172,8 +172,8 @@ class Recorder:
     def _record_unclaimed(self, task: StoppedTask, job: JobDefinition, run: RunRecord | None) -> RunRecord | Answer:
         """The row of a tick that no task claimed, with what this task says about it."""
         if run is None and (why := no_tick(job, task.period, task.scheduled_at)):
-            return self._claimed_otherwise(task) or ignored(why, task.job, task.period, task.arn)
-        if run is None and (found := self._claimed_otherwise(task)):
+            return self._claimed_otherwise(task, job) or ignored(why, task.job, task.period, task.arn)
+        if run is None and (found := self._claimed_otherwise(task, job)):
             return found
         done = task.exit_code == 0 and task.may_have_worked
         if done and run is not None and may_have_been_refused(run, job.policy, self._clock.now()):
@@ -193,13 +193,13 @@ class Recorder:
         self._report("launch_failed" if started and run != before else "recorded", run, task)
         return run
 
-    def _claimed_otherwise(self, task: StoppedTask) -> RunRecord | Answer | None:
+    def _claimed_otherwise(self, task: StoppedTask, job: JobDefinition) -> RunRecord | Answer | None:
         """The run that the task claimed under a period of its own choice; None if the job takes its ticks' periods."""
         runs = self._ledger.page(task.job, limit=_NEWEST).runs
         for run in runs:
             if run.owner == task.arn:
                 return self._record_stopped(task, run)
-        if task.scheduled_at and names_its_own_periods(runs, task.scheduled_at):
+        if task.scheduled_at and names_its_own_periods(job, runs, task.scheduled_at):
             report("not_judged", level="ERROR", job=task.job, period=task.period, owner=task.arn, error=task.cause)
             return {"ignored": "the job names its own periods, and the task claimed none"}
         return None

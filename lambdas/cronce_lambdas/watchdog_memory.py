@@ -105,6 +105,7 @@ class Memory:
         modified_at: The last change of the schedule that was seen.
         since: Every tick up to this time is judged, or is in `pending`.
         job: Its name; None in a memory of an earlier version.
+        date_in: The zone of whose days its periods are; None if a period is the nominal time of its tick.
         pending: Ticks of an earlier timing that are not judged yet.
         backlog: Missed ticks to catch up, oldest first.
         launched_at: When the first tick of `backlog` was launched; None if it was not launched yet.
@@ -115,6 +116,7 @@ class Memory:
     modified_at: datetime
     since: datetime
     job: str | None = None
+    date_in: str | None = None
     pending: tuple[Pending, ...] = ()
     backlog: tuple[datetime, ...] = ()
     launched_at: datetime | None = None
@@ -132,6 +134,7 @@ def to_value(memory: Memory) -> dict[str, Any]:
         "window": timing.window // timedelta(minutes=1),
         "target": memory.target,
         **({} if memory.job is None else {"job": memory.job}),
+        **({} if memory.date_in is None else {"date_in": memory.date_in}),
         **{name: at.isoformat() for name, at in times.items() if at is not None},
         "pending": [[period_of(each.tick), period_of(each.window_ends_at)] for each in memory.pending],
         "backlog": [period_of(tick) for tick in memory.backlog],
@@ -155,6 +158,7 @@ def from_value(value: object) -> Memory | None:
             timing=timing,
             target=str(value["target"]),
             job=str(value["job"]) if "job" in value else None,
+            date_in=str(value["date_in"]) if "date_in" in value else None,
             modified_at=_instant(value["modified_at"]),
             since=_instant(value["since"]),
             pending=tuple(Pending(_tick(tick), _tick(end)) for tick, end in value["pending"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 import pytest
@@ -18,6 +18,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
 from cronce.client.settings import TaskSettings
 from cronce.ecs.definition import definition_of
+from cronce.schedule import PeriodForm
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import (
@@ -29,6 +30,9 @@ from tests.cdk.shop import (
     imported_cluster,
     new_shop,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLUSTER_ARN = {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
 PASSED = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
@@ -556,3 +560,38 @@ def test_a_job_that_only_people_start_has_a_schedule_that_never_fires(shop: Shop
     )
     assert definition is not None
     assert (definition.job, definition.enabled, definition.delivers_ticks) == ("digest", True, False)
+
+
+def test_the_period_may_be_the_date(shop: Shop) -> None:
+    """The task is told the zone of the day, and the Lambda functions read it from the schedule."""
+    shop.job(timezone="Europe/Berlin", period="date")
+    variables = {each["name"]: each["value"] for each in shop.override()["environment"]}
+    assert variables["CRONCE_DATE_IN"] == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("period", [None, "time", PeriodForm.TIME])
+def test_the_period_is_the_time_by_default(try_job: Callable[..., ScheduledTask], period: object) -> None:
+    """No variable says so."""
+    job = try_job(period=period)
+    assert "CRONCE_DATE_IN" not in str(cdk.Stack.of(job).resolve(job.schedule.target))
+
+
+@pytest.mark.parametrize(
+    ("period", "schedule", "timezone", "allowed"),
+    [
+        ("day", "0 6 * * *", None, "time, date"),
+        (7, "0 6 * * *", None, "time, date"),
+        ("date", "0 6,18 * * *", None, "at most one tick per day"),
+        ("date", "rate(1 day)", "Europe/Berlin", "at most one tick per day"),
+        ("date", None, None, "no period for a job without a schedule"),
+        ("time", None, None, "no period for a job without a schedule"),
+    ],
+)
+def test_a_period_that_cannot_be_is_refused(
+    try_job: Callable[..., ScheduledTask], period: object, schedule: str | None, timezone: str | None, allowed: str
+) -> None:
+    """A second tick of the day would be refused as done; and who starts a job names its period."""
+    with pytest.raises(ConstructConfigError) as caught:
+        try_job(period=period, schedule=schedule, timezone=timezone)
+    assert caught.value.argument == "period"
+    assert allowed in caught.value.allowed

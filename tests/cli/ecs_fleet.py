@@ -61,6 +61,7 @@ class Fleet:
         *,
         timezone: str = "Europe/Berlin",
         policy: Policy | None = None,
+        date_in: str | None = None,
         **changes: object,
     ) -> None:
         """Make the schedule of a job, as `ScheduledTask` does."""
@@ -71,6 +72,7 @@ class Fleet:
             "CRONCE_TRIGGER": "schedule",
             "CRONCE_SCHEDULED_TIME": "<aws.scheduler.scheduled-time>",
             "CRONCE_EXECUTION_ID": "<aws.scheduler.execution-id>",
+            **({"CRONCE_DATE_IN": date_in} if date_in else {}),
         }
         variables = [{"name": name, "value": value} for name, value in environ.items()]
         self.schedules[f"{job}-0123456789ab"] = {

@@ -336,3 +336,23 @@ def test_the_plan_fits_its_terminal(
     fleet.add_job(JOB)
     lines = without_colour(cronce("backfill", JOB, *SPAN).out).splitlines()
     assert max(len(line) for line in lines if not line.startswith("  cronce ")) <= columns
+
+
+def test_a_job_whose_periods_are_days_is_filled_day_by_day(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever hour a day ran at before the schedule was moved; the task is told both the day and the time."""
+    monkeypatch.setattr(backfill, "_MOST_A_PAGE", 2)
+    fleet.add_job(JOB, date_in="Europe/Berlin")
+    ledger_file.put(*(run(period=day, status=Status.SUCCEEDED) for day in ("2026-11-23", *DAYS[:2], "2026-11-28")))
+    said = cronce("backfill", JOB, *SPAN)
+    assert rows_of(said) == [
+        [DAYS[0], "done", "-"],
+        [DAYS[1], "done", "-"],
+        [DAYS[2], "missing", "start it"],
+        [DAYS[3], "missing", "start it"],
+    ]
+    assert cronce("backfill", JOB, *SPAN, "--yes").code == 0
+    told = [(task.environ["CRONCE_PERIOD"], task.environ["CRONCE_SCHEDULED_TIME"]) for task in fleet.tasks]
+    assert told == list(zip(DAYS[2:], PERIODS[2:], strict=True))
+    assert json.loads(cronce("backfill", JOB, *SPAN, "--json").out)["counts"] == {"done": 4}

@@ -19,7 +19,8 @@ from cronce.vocabulary.states import Status
 from tests.support.builders import JOB, T0, run
 
 TICKS = [T0 + timedelta(days=day) for day in range(4)]
-PERIODS = [period_of(tick) for tick in TICKS]
+BY_TICK = {tick: period_of(tick) for tick in TICKS}
+PERIODS = [*BY_TICK.values()]
 FAR = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -109,7 +110,7 @@ class World:
 
 def gaps_of(world: World) -> list[Gap]:
     """The plan for the current rows."""
-    return plan(TICKS, world.rows, OnLost.RETRY, T0)
+    return plan(BY_TICK, world.rows, OnLost.RETRY, T0)
 
 
 def filled(world: World, *, parallel: int = 1, keep_going: bool = False) -> Backfill:
@@ -261,5 +262,5 @@ def test_an_interrupted_start_is_reported_as_unknown() -> None:
 def test_the_plan_has_the_state_of_each_tick() -> None:
     """And nothing of other periods."""
     rows = {PERIODS[0]: done(PERIODS[0]), PERIODS[2]: at_work(PERIODS[2]), "2026-W48": done("2026-W48")}
-    standing = [gap.state for gap in plan(TICKS, rows, OnLost.RETRY, T0)]
+    standing = [gap.state for gap in plan(BY_TICK, rows, OnLost.RETRY, T0)]
     assert standing == [PeriodState.DONE, PeriodState.MISSING, PeriodState.RUNNING, PeriodState.MISSING]

@@ -304,3 +304,11 @@ def test_a_configuration_that_cannot_be_read_is_64(cronce: Callable[..., Said], 
     for name in ("", "bytes.toml", "wrong.toml"):
         said = cronce("next", "tick", "--config", str(tmp_path / name))
         assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
+
+
+def test_the_periods_of_a_job_may_be_days(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+    """05:00 in UTC is 06:00 in Berlin, and 23:00 in UTC the next day there."""
+    fleet.add_job("daily-digest", "cron(0 0 * * ? *)", date_in="Europe/Berlin")
+    ticks = ticks_of(cronce("next", "daily-digest", "--from", "2026-11-29", "--count", "2", "--json"))
+    assert [tick["period"] for tick in ticks] == ["2026-11-29", "2026-11-30"]
+    assert ticks[0]["local"] == "2026-11-29T00:00:00+01:00"

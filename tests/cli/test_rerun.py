@@ -317,3 +317,16 @@ def test_ctrl_c_ends_the_following_and_not_the_task(
     said = cronce("rerun", JOB, PERIOD, "--follow")
     assert said.code == 130
     assert f"the task continues. To see the run: cronce show {JOB} {PERIOD}" in said.err
+
+
+def test_a_job_whose_periods_are_days_is_rerun_by_the_day(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+    """The time of its tick would be another run of that day; the error names the day."""
+    fleet.add_job(JOB, date_in="Europe/Berlin")
+    refused = cronce("rerun", JOB, PERIOD)
+    assert (refused.code, fleet.requests) == (64, [])
+    assert f"such as {PERIOD[:10]}" in refused.err
+    assert cronce("rerun", JOB, PERIOD[:10], "--follow").code == 0
+    after = fleet.ledger.run(JOB, PERIOD[:10])
+    assert after is not None
+    assert (after.status, after.scheduled_at) == (Status.SUCCEEDED, SCHEDULED)
+    assert "succeeded" in cronce("rerun", JOB, PERIOD[:10]).err

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from cronce.cli.actions.ticks import check_is_due, is_expression, moment_of, ticks_between
+from cronce.ecs import JobDefinition, definition_of
 from cronce.schedule import parse
 from cronce.vocabulary.errors import InputInvalidError
+from tests.support.cloud import schedule
 
 DAILY = parse("0 6 * * *", timezone="Europe/Berlin")
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+TIMING: dict[str, Any] = {"ScheduleExpression": DAILY.expression, "ScheduleExpressionTimezone": DAILY.timezone}
+
+
+def of_schedule(**changes: Any) -> JobDefinition:  # noqa: ANN401
+    """The job that is due as `DAILY` says."""
+    job = definition_of(schedule(**TIMING | changes))
+    assert job is not None
+    return job
+
+
+JOB, BY_DAY = of_schedule(), of_schedule(date_in="Europe/Berlin")
 
 
 @pytest.mark.parametrize(
@@ -72,8 +86,8 @@ def test_both_ends_of_a_persons_span_are_included() -> None:
 
 def test_a_tick_that_was_due_is_a_period() -> None:
     """Also at this very moment."""
-    check_is_due(DAILY, "2026-11-29T05:00:00Z", now=NOW)
-    check_is_due(DAILY, "2026-11-29T05:00:00Z", now=datetime(2026, 11, 29, 5, tzinfo=UTC))
+    check_is_due(JOB, "2026-11-29T05:00:00Z", now=NOW)
+    check_is_due(JOB, "2026-11-29T05:00:00Z", now=datetime(2026, 11, 29, 5, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +102,7 @@ def test_a_tick_that_was_due_is_a_period() -> None:
 def test_a_period_that_is_no_tick_is_another_run(period: str, meant: str) -> None:
     """Done for the tick, it would be done again for the day; so those that may be meant are named."""
     with pytest.raises(InputInvalidError) as refused:
-        check_is_due(DAILY, period, now=NOW)
+        check_is_due(JOB, period, now=NOW)
     assert meant in str(refused.value)
     assert "--unscheduled" in str(refused.value)
 
@@ -96,4 +110,20 @@ def test_a_period_that_is_no_tick_is_another_run(period: str, meant: str) -> Non
 def test_a_coming_tick_is_not_run_before_its_time() -> None:
     """It would be refused as done when it comes."""
     with pytest.raises(InputInvalidError, match="was due"):
-        check_is_due(DAILY, "2026-11-30T05:00:00Z", now=NOW)
+        check_is_due(JOB, "2026-11-30T05:00:00Z", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("period", "meant"),
+    [
+        ("2026-11-28T05:00:00Z", "such as 2026-11-28, 2026-11-29;"),
+        ("2026-W48", "such as 2026-11-29;"),
+        ("2026-11-30", "was due"),
+    ],
+)
+def test_of_a_job_whose_periods_are_days_the_days_are_named(period: str, meant: str) -> None:
+    """The one that is due is taken."""
+    check_is_due(BY_DAY, "2026-11-29", now=NOW)
+    with pytest.raises(InputInvalidError) as refused:
+        check_is_due(BY_DAY, period, now=NOW)
+    assert meant in str(refused.value)

@@ -202,7 +202,7 @@ class _Player:
         times: dict[str, Any] = {"ScheduleExpressionTimezone": "UTC", "StartDate": self.began_at} | self._times
         if not times["ScheduleExpression"].startswith("rate"):
             del times["StartDate"]
-        changed = {"State": "ENABLED" if self._enabled else "DISABLED", "LastModificationDate": at}
+        changed: dict[str, Any] = {"State": "ENABLED" if self._enabled else "DISABLED", "LastModificationDate": at}
         self._standing = schedule(
             JOB, policy=self._policy, image=str(self._image), CreationDate=self._created_at, **changed, **times
         )

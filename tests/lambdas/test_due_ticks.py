@@ -283,4 +283,4 @@ def test_a_tick_is_missed_only_without_a_row(row: RunRecord | None, expected: Ve
 )
 def test_a_job_that_names_its_own_periods_is_known_by_its_runs(row: RunRecord, expected: bool) -> None:  # noqa: FBT001
     """`cronce exec --period $(...)`: the tick itself never gets a row."""
-    assert names_its_own_periods([row], T0) is expected
+    assert names_its_own_periods(job(), [row], T0) is expected

@@ -34,9 +34,17 @@ OVERRIDE: dict[str, Any] = {
 }
 
 
-def schedule(job: str = "daily-digest", *, policy: Policy | None = None, image: str = "1", **changes: Any) -> Any:  # noqa: ANN401
+def schedule(
+    job: str = "daily-digest",
+    *,
+    policy: Policy | None = None,
+    date_in: str | None = None,
+    image: str = "1",
+    **changes: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
     """What GetSchedule answers about a job (Scheduler API Reference); changes are of the answer's own fields."""
     own = {"CRONCE_JOB": job, **({"CRONCE_POLICY": policy.to_json()} if policy else {})}
+    own |= {"CRONCE_DATE_IN": date_in} if date_in else {}
     variables = [*OVERRIDE["environment"], *({"name": name, "value": value} for name, value in own.items())]
     name = f"{job}-0123456789ab"
     answer = {

@@ -54,6 +54,31 @@ def test_a_period_that_is_a_time_says_when_it_was_due() -> None:
     assert TaskSettings.from_environ({"CRONCE_PERIOD": "2026-11-29"}).scheduled_at is None
 
 
+def test_the_period_may_be_the_local_day_of_the_scheduled_time() -> None:
+    """23:30 in New York is the next day in UTC; whatever the hour, a day has one period."""
+    there = OF_A_TASK | {"CRONCE_DATE_IN": "America/New_York"}
+    for time in ("2026-11-29T11:00:00Z", "2026-11-30T04:30:00Z"):
+        settings = TaskSettings.from_environ(there | {"CRONCE_SCHEDULED_TIME": time})
+        assert settings.run_name() == RunName.of("daily-digest", "2026-11-29", settings.scheduled_at)
+        assert settings.scheduled_at == datetime.fromisoformat(time)
+    by_option = TaskSettings.from_environ(
+        OF_A_TASK, {"date_in": "Asia/Tokyo", "scheduled_time": "2026-11-29T20:00:00Z"}
+    )
+    assert by_option.period == "2026-11-30"
+    assert TaskSettings.from_environ(there | {"CRONCE_PERIOD": "2026-11-01"}).period == "2026-11-01"
+    assert TaskSettings.from_environ(there, {"period": "2026-11-02"}).period == "2026-11-02"
+
+
+@pytest.mark.parametrize("time", ["2026-11-29T06:00:00Z", "0001-01-01T00:00:00Z"])
+def test_a_day_that_cannot_be_found_is_refused(time: str) -> None:
+    """An unknown zone, or a day before the calendar; the error names the variable or the option."""
+    zone = "Europe/Nowhere" if time.startswith("2026") else "America/New_York"
+    with pytest.raises(InputInvalidError, match=r"^CRONCE_DATE_IN: "):
+        TaskSettings.from_environ(OF_A_TASK | {"CRONCE_DATE_IN": zone, "CRONCE_SCHEDULED_TIME": time})
+    with pytest.raises(InputInvalidError, match=r"^--date-in: "):
+        TaskSettings.from_environ({}, {"date_in": zone, "scheduled_time": time})
+
+
 @pytest.mark.parametrize("trigger", ["MANUAL", "manual", "Manual"])
 def test_the_case_of_a_trigger_does_not_matter(trigger: str) -> None:
     """As in a shell command."""

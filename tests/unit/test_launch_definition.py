@@ -168,3 +168,37 @@ def test_the_definition_itself_is_left_alone() -> None:
     before = copy.deepcopy(job.target)
     launch_overrides(job, PERIOD, scheduled_at=T0, trigger=Trigger.RETRY)
     assert job.target == before
+
+
+def test_the_period_of_a_tick_may_be_its_local_day() -> None:
+    """By the zone that the task is given; and back, by the schedule as it is now."""
+    job = definition(
+        date_in="America/New_York",
+        ScheduleExpression="cron(30 23 * * ? *)",
+        ScheduleExpressionTimezone="America/New_York",
+    )
+    tick = datetime(2026, 11, 30, 4, 30, tzinfo=UTC)
+    assert (job.date_in, job.period_of(tick), job.tick_of("2026-11-29")) == ("America/New_York", "2026-11-29", tick)
+    for no_tick in ("2026-11-30T04:30:00Z", "2026-W48", "2026-02-30", "0000-01-01", "9999-12-31"):
+        assert job.tick_of(no_tick) is None
+    by_time = definition()
+    assert (by_time.date_in, by_time.period_of(T0), by_time.tick_of(PERIOD)) == (None, PERIOD, T0)
+    assert by_time.tick_of("2026-11-29") is None
+
+
+def test_a_day_without_a_tick_has_none() -> None:
+    """On weekends, before the start, from the end on."""
+    job = definition(
+        date_in="UTC",
+        ScheduleExpression="cron(0 6 ? * MON-FRI *)",
+        StartDate=datetime(2026, 11, 24, tzinfo=UTC),
+        EndDate=datetime(2026, 11, 27, tzinfo=UTC),
+    )
+    days = [f"2026-11-{day}" for day in range(22, 29)]
+    assert [day for day in days if job.tick_of(day)] == ["2026-11-24", "2026-11-25", "2026-11-26"]
+
+
+def test_a_job_whose_day_is_in_no_zone_is_refused() -> None:
+    """Its tasks refuse to start as well."""
+    with pytest.raises(InputInvalidError, match="CRONCE_DATE_IN: 'Mars/Olympus'"):
+        definition(date_in="Mars/Olympus")

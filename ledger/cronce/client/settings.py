@@ -8,7 +8,18 @@ from datetime import datetime
 from typing import TypeVar
 
 from cronce.protocol.requests import ClaimRequest
-from cronce.vocabulary.environment import ACTOR, FORCE, JOB, LEDGER, NOTE, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
+from cronce.vocabulary.environment import (
+    ACTOR,
+    DATE_IN,
+    FORCE,
+    JOB,
+    LEDGER,
+    NOTE,
+    PERIOD,
+    POLICY,
+    SCHEDULED_TIME,
+    TRIGGER,
+)
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.names import (
     JobName,
@@ -29,6 +40,7 @@ _VARIABLES = {
     "job": JOB,
     "period": PERIOD,
     "scheduled_time": SCHEDULED_TIME,
+    "date_in": DATE_IN,
     "trigger": TRIGGER,
     "force": FORCE,
     "actor": ACTOR,
@@ -94,7 +106,7 @@ class TaskSettings:
         if not _WHICH_PERIOD.isdisjoint(options):  # the environment's are about another run
             given = {name: text for name, text in given.items() if name not in _WHICH_PERIOD}
         given |= {name: _Text(text, f"--{name}".replace("_", "-")) for name, text in options.items()}
-        period, scheduled_at = _which_period(given.get("period"), given.get("scheduled_time"))
+        period, scheduled_at = _which_period(given.get("period"), given.get("scheduled_time"), given.get("date_in"))
         ledger, job = given.get("ledger"), given.get("job")
         trigger, force = given.get("trigger"), given.get("force")
         actor, note = given.get("actor"), given.get("note")
@@ -183,13 +195,26 @@ def _person() -> str:
     return f"{user}@{os.uname().nodename}"
 
 
-def _which_period(period: _Text | None, scheduled_time: _Text | None) -> tuple[Period | None, datetime | None]:
+def _which_period(
+    period: _Text | None, scheduled_time: _Text | None, date_in: _Text | None
+) -> tuple[Period | None, datetime | None]:
     """The period and the nominal time; each is derived from the other if only one is given."""
     at = parse_scheduled_time(scheduled_time.text, what=scheduled_time.called) if scheduled_time else None
     if period is None:
-        return (period_of(at) if at else None), at
+        return (_period_of_tick(at, date_in) if at else None), at
     checked = checked_period(period.text, what=period.called)
     return checked, at or scheduled_time_of(checked)
+
+
+def _period_of_tick(at: datetime, date_in: _Text | None) -> Period:
+    if date_in is None:
+        return period_of(at)
+    from cronce.schedule import PeriodForm  # noqa: PLC0415  # most jobs do not need it
+
+    try:
+        return checked_period(PeriodForm.DATE.period(at, date_in.text))
+    except InputInvalidError as error:
+        raise error.called(date_in.called) from None
 
 
 def _policy(text: str | None, options: Mapping[str, str]) -> Policy:

@@ -140,9 +140,10 @@ class Targets:
 
         launcher = self._launcher(delivery.job)
         try:
+            definition = launcher.find(target.job)
             answer = launcher.run(
-                launcher.find(target.job),
-                delivery.period,
+                definition,
+                delivery.period if definition.date_in is None else definition.period_of(delivery.scheduled_at),
                 scheduled_at=delivery.scheduled_at,
                 # The same values in every try: ECS then recognizes the request by its token.
                 trigger=Trigger.SCHEDULE,

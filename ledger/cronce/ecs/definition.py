@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from cronce.schedule import Kind, Schedule, ScheduleInvalidError, parse
-from cronce.vocabulary.environment import JOB, LAUNCH, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
-from cronce.vocabulary.names import checked_job, period_of
+from cronce.schedule import Kind, PeriodForm, Schedule, ScheduleInvalidError, parse
+from cronce.vocabulary.environment import DATE_IN, JOB, LAUNCH, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
+from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import Period, checked_job, period_of, scheduled_time_of
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 
 Overrides = dict[str, Any]
 """An ECS TaskOverride, as JSON (ECS API Reference, TaskOverride)."""
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FURTHEST_ZONE = timedelta(hours=26)
+"""A local day begins at most this long before the day in UTC."""
 
 _SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
 _ATTRIBUTE = "<aws.scheduler."
@@ -35,6 +41,7 @@ class JobDefinition:
         flexible_window: By how much EventBridge Scheduler may delay a delivery on purpose.
         created_at: When the schedule was created.
         modified_at: When any part of the schedule last changed.
+        date_in: The zone of whose days the periods are; None if a period is the nominal time of its tick.
         delivers_ticks: True if the input passes the scheduled time to the task; a one-shot schedule does not.
         target: What the schedule starts (Scheduler API Reference, Target).
     """
@@ -51,6 +58,7 @@ class JobDefinition:
     policy: Policy
     created_at: datetime
     modified_at: datetime
+    date_in: str | None
     delivers_ticks: bool
     target: Mapping[str, Any] = field(repr=False)
 
@@ -67,6 +75,40 @@ class JobDefinition:
     def ticks_are_known(self) -> bool:
         """False for a rate without a start: only EventBridge Scheduler knows the moment it counts from."""
         return self.start is not None or not self.expression.startswith(Kind.RATE)
+
+    def period_of(self, tick: datetime) -> Period:
+        """The period of the run of this tick."""
+        return period_of(tick) if self.date_in is None else Period(PeriodForm.DATE.period(tick, self.date_in))
+
+    def tick_of(self, period: str) -> datetime | None:
+        """The nominal time to which the period belongs, by the schedule as it is now; None if there is none.
+
+        Raises:
+            ScheduleInvalidError: This version cannot parse the expression.
+        """
+        if self.date_in is None:
+            return scheduled_time_of(period)
+        if not self.ticks_are_known or not _DAY.fullmatch(period):
+            return None
+        try:
+            day = datetime.fromisoformat(f"{period}T00:00:00+00:00")
+            tick = self.schedule.next(day - _FURTHEST_ZONE)
+            while tick is not None and self.period_of(tick) < period:
+                tick = self.schedule.next(tick)
+        except ScheduleInvalidError:
+            raise
+        except (ValueError, OverflowError, InputInvalidError):  # no day, or at an end of the calendar
+            return None
+        found = tick is not None and self.period_of(tick) == period and (self.end is None or tick < self.end)
+        return tick if found else None
+
+    def is_period(self, period: str) -> bool:
+        """True if the period has the form of those of ticks. The one of another form is of the job's own choice.
+
+        A job whose periods are days may have had nominal times before.
+        """
+        is_day = self.date_in is not None and _DAY.fullmatch(period) is not None
+        return is_day or scheduled_time_of(period) is not None
 
     def may_have_tick(self, at: datetime) -> bool:
         """False if the schedule cannot have a tick at `at`.
@@ -91,7 +133,7 @@ def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
         schedule: The answer of GetSchedule.
 
     Raises:
-        InputInvalidError: It is a job, but its name or policy is invalid; a newer cronce may have created it.
+        InputInvalidError: It is a job, but its name, policy or zone is invalid; a newer cronce may have created it.
     """
     target = schedule.get("Target", {})
     override = _job_override(_task_override(target))
@@ -112,6 +154,7 @@ def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
         policy=Policy.from_json(environ[POLICY], what=POLICY) if POLICY in environ else Policy(),
         created_at=schedule["CreationDate"].astimezone(UTC),
         modified_at=schedule["LastModificationDate"].astimezone(UTC),
+        date_in=_zone(environ[DATE_IN]) if environ.get(DATE_IN) else None,
         delivers_ticks=_SCHEDULED_TIME in environ.get(SCHEDULED_TIME, ""),
         target=target,
     )
@@ -173,6 +216,14 @@ def _job_override(override: Overrides) -> Overrides | None:
 def _environ(container: Mapping[str, Any]) -> dict[str, str]:
     variables = container.get("environment") or ()
     return {str(each["name"]): str(each["value"]) for each in variables if "name" in each and "value" in each}
+
+
+def _zone(name: str) -> str:
+    try:
+        PeriodForm.DATE.period(datetime(2026, 1, 1, tzinfo=UTC), name)
+    except ScheduleInvalidError as error:
+        raise error.called(DATE_IN) from None
+    return name
 
 
 def _utc(at: datetime | None) -> datetime | None:

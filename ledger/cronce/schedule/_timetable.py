@@ -44,8 +44,11 @@ class PeriodForm(StrEnum):
 
         Raises:
             ScheduleInvalidError: There is no such zone, or no data for it on this machine.
+            InputInvalidError: The tick is at an end of the calendar.
         """
-        return period_of(tick) if self is PeriodForm.TIME else f"{tick.astimezone(zone_of(timezone)):%Y-%m-%d}"
+        if self is PeriodForm.TIME:
+            return period_of(tick)
+        return instant_of(tick, "tick").astimezone(zone_of(timezone)).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +117,8 @@ class Timetable:
         match self._kind_of_ticks:
             case ZonedCron(cron=cron):
                 return cron.minutes.bit_count() == cron.hours.bit_count() == 1
-            case Rate(interval=interval):
-                return interval >= _DAY
+            case Rate(interval=interval):  # where clocks are set back, a day has more than 24 hours
+                return interval >= (_DAY if self.timezone == "UTC" else 2 * _DAY)
             case Once():
                 return True
             case _:

@@ -15,9 +15,14 @@ T = TypeVar("T")
 
 
 class Bound(str):
-    """The period of the last row of a page. Another writer chose it, so it may be one that no claim could have."""
+    """Where a page begins, as text: the period of the last row of the page before, whatever wrote it."""
 
     __slots__ = ()
+
+    @classmethod
+    def at(cls, tick_period: str) -> Bound:
+        """The bound of a page that begins with this period of a tick; `~` follows every character in it."""
+        return cls(f"{tick_period}~")
 
 
 @value_class

@@ -163,7 +163,7 @@ def test_an_event_that_the_bus_did_not_take_is_a_failure(answer: object) -> None
         Sdk(answer).targets()(delivery(EVENT))
 
 
-SCHEDULE = {
+SCHEDULE: dict[str, Any] = {
     "Name": "daily-digest-0123456789ab",
     "GroupName": "runs",
     "ScheduleExpression": "cron(0 6 * * ? *)",
@@ -214,6 +214,20 @@ def test_a_task_is_started_as_its_schedule_says() -> None:
         ("scheduler", timedelta(seconds=2.5)),
         ("ecs", timedelta(seconds=2.5)),
     ]
+
+
+def test_a_task_of_a_job_whose_periods_are_days_is_started_for_the_day() -> None:
+    """As its schedule does; the clock's own row has the clock's period."""
+    variable = {"name": "CRONCE_DATE_IN", "value": "UTC"}
+    override = json.loads(SCHEDULE["Target"]["Input"])
+    override["containerOverrides"][0]["environment"].append(variable)
+    by_day = {**SCHEDULE, "Target": {**SCHEDULE["Target"], "Input": json.dumps(override)}}
+    listed = {"Schedules": [{"Name": SCHEDULE["Name"], "GroupName": "runs"}]}
+    sdk = Sdk({"list_schedules": listed, "get_schedule": by_day, "run_task": {"tasks": [{"taskArn": TASK_ARN}]}})
+    sdk.targets()(delivery(TaskTarget(job="daily-digest")))
+    [request] = [request for operation, request in sdk.calls if operation == "run_task"]
+    environment = {each["name"]: each["value"] for each in request["overrides"]["containerOverrides"][0]["environment"]}
+    assert (environment["CRONCE_PERIOD"], environment["CRONCE_SCHEDULED_TIME"]) == (PERIOD[:10], PERIOD)
 
 
 def test_a_task_that_ecs_did_not_start_is_a_failure() -> None:

@@ -245,6 +245,8 @@ def test_a_schedule_that_is_moved_to_another_hour_keeps_the_period_of_the_day() 
         (parse("0,30 6 * * *"), False),
         (parse("* * * * *", end=T0), False),
         (parse("rate(1 day)"), True),
+        (parse("rate(1 day)", timezone="Europe/Berlin"), False),  # a day of 25 hours may have two
+        (parse("rate(2 days)", timezone="Europe/Berlin"), True),
         (parse("rate(1439 minutes)"), False),
         (parse("at(2026-11-29T06:00:00)"), True),
         (Every(DAY), True),

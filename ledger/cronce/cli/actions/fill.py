@@ -13,7 +13,6 @@ from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import PeriodState, Refuse, Start, period_state
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.protocol.requests import RefusalReason
-from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import OnLost
 
 
@@ -23,15 +22,12 @@ class Gap:
 
     Attributes:
         tick: Its nominal time, in UTC.
+        period: The period of its run.
     """
 
     tick: datetime
+    period: str
     state: PeriodState
-
-    @property
-    def period(self) -> str:
-        """The period of the tick."""
-        return period_of(self.tick)
 
     @property
     def is_done(self) -> bool:
@@ -40,10 +36,13 @@ class Gap:
 
 
 def plan(
-    ticks: Iterable[datetime], runs: Mapping[str, RunRecord | UnreadableRow], on_lost: OnLost, now: datetime
+    ticks: Mapping[datetime, str], runs: Mapping[str, RunRecord | UnreadableRow], on_lost: OnLost, now: datetime
 ) -> list[Gap]:
-    """Each tick with the state of its run."""
-    return [Gap(tick=tick, state=period_state(runs.get(period_of(tick)), on_lost, now)) for tick in ticks]
+    """Each tick, given with its period, with the state of its run."""
+    return [
+        Gap(tick=tick, period=period, state=period_state(runs.get(period), on_lost, now))
+        for tick, period in ticks.items()
+    ]
 
 
 class Result(StrEnum):

@@ -14,7 +14,6 @@ from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
 from cronce.vocabulary.environment import ACTOR, FORCE, NOTE
 from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
-from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Trigger
 
@@ -75,7 +74,7 @@ class Starter:
             run,
             holder,
             policy=policy,
-            scheduled_at=_scheduled_at(run, period),
+            scheduled_at=self._scheduled_at(run, period),
             force=self._force,
             now=datetime.now(UTC),
             commands=replace(self._commands, period=period),
@@ -93,7 +92,7 @@ class Starter:
         launched = self._launcher.run(
             self.definition,
             period,
-            scheduled_at=_scheduled_at(start.run, period),
+            scheduled_at=self._scheduled_at(start.run, period),
             trigger=self._trigger,
             attempt=start.attempt,
             environment=given,
@@ -114,6 +113,5 @@ class Starter:
             task=task,
         )
 
-
-def _scheduled_at(run: RunRecord | None, period: str) -> datetime | None:
-    return (run.scheduled_at if run else None) or scheduled_time_of(period)
+    def _scheduled_at(self, run: RunRecord | None, period: str) -> datetime | None:
+        return (run.scheduled_at if run else None) or self.definition.tick_of(period)

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from cronce.schedule import Schedule, instant_of
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import period_of, scheduled_time_of
+from cronce.vocabulary.names import scheduled_time_of
 
+if TYPE_CHECKING:
+    from cronce.ecs import JobDefinition
+
+_INSTANT = timedelta(microseconds=1)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
 
@@ -53,36 +58,38 @@ def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> date
 
 def ticks_between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
     """The ticks from `start` to `end`, both included, as in "from Monday to Friday"."""
-    return schedule.between(start, end + timedelta(microseconds=1))
+    return schedule.between(start, end + _INSTANT)
 
 
-def check_is_due(schedule: Schedule, period: str, *, now: datetime) -> None:
-    """Refuse a period that is not a tick that was due.
+def check_is_due(definition: JobDefinition, period: str, *, now: datetime) -> None:
+    """Refuse a period that is not the one of a tick that was due.
 
     Any other period is another run: work done for `2026-11-29T05:00:00Z` would be repeated for
     `2026-11-29`.
 
     Raises:
-        InputInvalidError: It is no tick, or not due yet; the error names the ticks that may be meant.
+        InputInvalidError: It is no tick's, or not due yet; the error names the periods that may be meant.
     """
-    at = scheduled_time_of(period)
+    at, schedule = definition.tick_of(period), definition.schedule
     if at is not None and next(ticks_between(schedule, at, at), None) is not None:
         if at > now:
             allowed = "a period that was due: run now, it would be refused as done at its time. Or --unscheduled"
             raise InputInvalidError("PERIOD", period, allowed)
         return
-    near = ", ".join(period_of(tick) for tick in _meant(schedule, period, at or now))
+    near = ", ".join(definition.period_of(tick) for tick in _meant(schedule, period, now))
     allowed = f"a tick of the schedule ({schedule.describe()}){', such as ' + near if near else ''}"
     raise InputInvalidError("PERIOD", period, f"{allowed}; or --unscheduled")
 
 
-def _meant(schedule: Schedule, period: str, at: datetime) -> list[datetime]:
+def _meant(schedule: Schedule, period: str, now: datetime) -> list[datetime]:
     """The ticks that the person may mean by that period."""
     if _DAY.fullmatch(period):
         with suppress(InputInvalidError):
             ends = (moment_of(period, schedule.timezone, what="", end=end) for end in (False, True))
-            return list(islice(ticks_between(schedule, *ends), 3))
-    around = (schedule.previous(at), schedule.next(at) if scheduled_time_of(period) else None)
+            if ticks := list(islice(ticks_between(schedule, *ends), 3)):
+                return ticks
+    at = scheduled_time_of(period)
+    around = (schedule.previous(at + _INSTANT if at else now), schedule.next(at) if at else None)
     return [tick for tick in around if tick is not None]
 
 

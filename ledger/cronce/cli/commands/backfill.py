@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,10 @@ from cronce.cli.output.documents import as_json, backfill_document
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.schedule import Schedule
+from cronce.stores.store import Bound
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import CronceError, InputInvalidError
-from cronce.vocabulary.names import period_of, scheduled_time_of
+from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Status, Trigger
 
@@ -143,10 +144,10 @@ def command(
             actor=actor or operator(),
             reason=reason,
         )
-        _check_periods(ledger, job)
+        _check_periods(ledger, definition)
         span = _span(schedule, start, end)
         ticks = _ticks(definition, *span, limit=limit, now=now)
-        gaps = plan(ticks, _existing(ledger, job, ticks), policy.on_lost, now)
+        gaps = plan(ticks, _existing(ledger, job, [*ticks.values()]), policy.on_lost, now)
         report = BackfillReport(schedule, gaps, on_stderr=as_document)
         filling = Backfill(gaps, _Work(starter, report), parallel=parallel, keep_going=keep_going)
         again = commands.backfill(_options(ctx))
@@ -182,12 +183,12 @@ def _options(ctx: click.Context) -> list[str]:
     return [f"{name}={value}" for name, value in given] + ["--keep-going"] * ctx.params["keep_going"] + ["--yes"]
 
 
-def _check_periods(ledger: Ledger, job: str) -> None:
+def _check_periods(ledger: Ledger, definition: JobDefinition) -> None:
     """Refuse a job that names its own periods: each tick would seem missing, and its work would be repeated."""
-    newest = ledger.page(job).runs
-    if newest and not any(scheduled_time_of(run.period) for run in newest):
+    newest = ledger.page(definition.job).runs
+    if newest and not any(definition.is_period(run.period) for run in newest):
         allowed = f"a job whose periods are its ticks; its newest run is for {newest[0].period}"
-        raise InputInvalidError("JOB", job, f"{allowed}. Start single runs with 'cronce rerun'")
+        raise InputInvalidError("JOB", definition.job, f"{allowed}. Start single runs with 'cronce rerun'")
 
 
 def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]:
@@ -200,8 +201,10 @@ def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]
     return since, until
 
 
-def _ticks(definition: JobDefinition, since: datetime, until: datetime, *, limit: int, now: datetime) -> list[datetime]:
-    """The ticks that were due. A tick run before its time would be refused as done when it is due."""
+def _ticks(
+    definition: JobDefinition, since: datetime, until: datetime, *, limit: int, now: datetime
+) -> dict[datetime, str]:
+    """The ticks that were due, with their periods. One run before its time would be refused as done when it is due."""
     end = definition.end
     until = min(until, now)
     due = (t for t in ticks_between(definition.schedule, since, max(since, until)) if end is None or t < end)
@@ -209,7 +212,7 @@ def _ticks(definition: JobDefinition, since: datetime, until: datetime, *, limit
     if len(ticks) > limit:
         span = f"{period_of(since)} to {period_of(until)}"
         raise InputInvalidError("the span", span, f"at most {limit} periods; raise the limit with --limit N")
-    return [tick for tick in ticks if tick <= until]
+    return {tick: definition.period_of(tick) for tick in ticks if tick <= until}
 
 
 def _skipped_for(ledger: Ledger, gaps: Sequence[Gap], *, since: datetime, job: str) -> list[RunRecord]:
@@ -228,14 +231,14 @@ def _has_coming(schedule: Schedule, now: datetime, until: datetime) -> bool:
     return coming is not None and coming <= until
 
 
-def _existing(ledger: Ledger, job: str, ticks: Sequence[datetime]) -> dict[str, RunRecord | UnreadableRow]:
+def _existing(ledger: Ledger, job: str, periods: Sequence[str]) -> dict[str, RunRecord | UnreadableRow]:
     """The existing runs of the span by period, read page by page, newest first."""
     runs: dict[str, RunRecord | UnreadableRow] = {}
-    before: str | None = period_of(ticks[-1] + timedelta(seconds=1)) if ticks else None
+    before = Bound.at(periods[-1]) if periods else None
     while before is not None:
         page = ledger.page(job, limit=_MOST_A_PAGE, before=before)
         runs |= {row.period: row for row in page.rows}
-        before = page.before if page.before and page.before > period_of(ticks[0]) else None
+        before = page.before if page.before and page.before > periods[0] else None
     return runs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,10 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Kind, PeriodForm, Schedule, Timetable, parse, zone_data
+from cronce.schedule import Kind, Schedule, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.names import period_of
 
 _MOST = 1000
 
@@ -82,7 +84,7 @@ def command(
         table = _of_clock(what, config) if config is not None else _of_job(what, url, group)
     start = table.start or (moment_of(since, table.ticks.timezone, what="--from") if since else datetime.now(UTC))
     ticks = [tick for tick in table.ticks.preview(start, count) if table.end is None or tick.utc < table.end]
-    periods = [table.period_form.period(tick.utc, table.ticks.timezone) for tick in ticks]
+    periods = [table.period_of(tick.utc) for tick in ticks]
     if as_document:
         from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
 
@@ -123,7 +125,7 @@ class _Timetable:
     Attributes:
         start: The first instant to list, if it is fixed already.
         job: The job; None for an expression.
-        period_form: What the period of a tick's run is.
+        period_of: The period of a tick's run.
         end: No ticks from this instant on; None for no end.
         remark: Why these ticks do not become runs; empty if they do.
     """
@@ -131,7 +133,7 @@ class _Timetable:
     ticks: Timetable
     start: datetime | None = None
     job: str | None = None
-    period_form: PeriodForm = PeriodForm.TIME
+    period_of: Callable[[datetime], str] = period_of
     end: datetime | None = None
     remark: str = ""
 
@@ -163,7 +165,10 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
         "" if definition.enabled else "its schedule is disabled: none of these ticks will be delivered",
         "the job is suspended: each of these ticks will be skipped" if definition.policy.suspend else "",
     ]
-    return _Timetable(ticks=definition.schedule, job=job, end=definition.end, remark="; ".join(filter(None, remarks)))
+    remark = "; ".join(filter(None, remarks))
+    return _Timetable(
+        ticks=definition.schedule, job=job, period_of=definition.period_of, end=definition.end, remark=remark
+    )
 
 
 def _of_clock(job: str, config: str) -> _Timetable:
@@ -181,4 +186,4 @@ def _of_clock(job: str, config: str) -> _Timetable:
     if timetable is None:
         raise InputInvalidError("JOB", job, f"a job of {config} with a schedule; only people start this one")
     remark = "the job is suspended, so each of these is skipped" if jobs[job].suspend else ""
-    return _Timetable(ticks=timetable, job=job, period_form=jobs[job].period_form, remark=remark)
+    return _Timetable(ticks=timetable, job=job, period_of=jobs[job].period, remark=remark)

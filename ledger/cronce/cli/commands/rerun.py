@@ -103,7 +103,7 @@ def command(
         )
         verdict = starter.may_start(period)
         if verdict.run is None and not unscheduled and definition.ticks_are_known:
-            check_is_due(definition.schedule, period, now=datetime.now(UTC))
+            check_is_due(definition, period, now=datetime.now(UTC))
         report = _Report(job, period, as_document=as_document)
         if isinstance(verdict, Refuse):
             return report.not_started(verdict.reason, verdict.why, verdict.run, command=verdict.command)

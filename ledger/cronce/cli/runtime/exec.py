@@ -25,6 +25,7 @@ OPTIONS = (
     "job",
     "period",
     "scheduled_time",
+    "date_in",
     "ledger",
     "trigger",
     "force",

@@ -32,6 +32,7 @@ def parse_in_full(own: list[str], command: list[str]) -> dict[str, str]:
     what.add_argument("--job", metavar="NAME", help="name of the scheduled work [CRONCE_JOB]")
     what.add_argument("--period", metavar="P", help="the interval the run is for [CRONCE_PERIOD]")
     what.add_argument("--scheduled-time", metavar="T", help="nominal time; the period follows [CRONCE_SCHEDULED_TIME]")
+    what.add_argument("--date-in", metavar="TZ", help="the period is the scheduled time's day there [CRONCE_DATE_IN]")
     what.add_argument("--ledger", metavar="URL", help=f"{FORMS} [{LEDGER}]")
     what.add_argument("--trigger", metavar="T", help="schedule, retry, catch_up, manual, backfill [CRONCE_TRIGGER]")
     what.add_argument("--force", metavar="REASON", help="repeat a success; needs --trigger manual [CRONCE_FORCE]")
