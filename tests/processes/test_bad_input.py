@@ -46,6 +46,7 @@ BAD_VALUES = [
     ("--trigger", ""),
     ("--force", ""),
     ("--force", "  "),
+    ("--force", "a reason, but nobody's: the trigger is schedule"),
     ("--concurrency-policy", "FORBIDDEN"),
     ("--concurrency-policy", ""),
     ("--starting-deadline", "5 minutes"),

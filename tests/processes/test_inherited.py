@@ -26,7 +26,7 @@ SHELL_BEFORE = {
     "all three closed": "exec <&- >&- 2>&-",
     "stderr full": "exec 2>/dev/full",
     "stdout and stderr full": "exec >/dev/full 2>/dev/full",
-    "1030 files": 'ulimit -n 4096; i=10; while [ $i -lt 1040 ]; do eval "exec $i</dev/null"; i=$((i+1)); done',
+    "1030 files": 'ulimit -n 4096; i=3; while [ $i -lt 1040 ]; do eval "exec $i</dev/null"; i=$((i+1)); done',
     "umask 777": "umask 777",
     "no HOME": "unset HOME",
 }
