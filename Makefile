@@ -13,7 +13,7 @@ DEMO := $(if $(wildcard .venv/.installed),.venv,.cache/demo)
 # Output of pip: progress on a terminal, errors alone in a log.
 PIP := pip install --disable-pip-version-check $$([ -t 1 ] || echo --quiet)
 
-.PHONY: help venv demo test test-slow test-debian prove bench e2e docs lint format typecheck coverage constraints clean
+.PHONY: help venv demo portable test test-slow test-debian prove bench e2e docs lint format typecheck coverage constraints clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ venv: .venv/.installed ## Create .venv with the project and its tools (1.2 GB, 2
 
 demo: $(DEMO)/.installed ## Play the story of the daily digest on this machine (20 seconds)
 	PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" cronce demo $(ARGS)
+
+portable: ## Build the folder for images without Python in build/portable (Linux, gcc; 3 seconds)
+	rm -rf build/portable
+	PYTHONPATH=ledger $(PYTHON) -m cronce.portable build/portable
 
 test: venv ## Run the tests (6 minutes)
 	python -m pytest -n 3 --dist worksteal $(ARGS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import dynamodb_local as dynamodb_local_server
+from tests.support import roots
 from tests.support.lane_plugin import LanePlugin
 from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
 from tests.support.scratch import Scratch
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 LANES = (
     Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
+    Lane(name="roots", prepare=roots.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
 )
 

@@ -15,7 +15,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambdas", ROOT / "ledger" / "cronce"]
 
-ROOMS = ("vocabulary", "schedule", "aws", "protocol", "stores", "client", "ecs", "guard", "clock", "cli", "demo")
+ROOMS = (
+    "vocabulary",
+    "schedule",
+    "aws",
+    "protocol",
+    "stores",
+    "client",
+    "ecs",
+    "guard",
+    "clock",
+    "cli",
+    "demo",
+    "portable",
+)
 """The packages of `cronce`, each of which may import itself and those before it."""
 
 PURE = (
@@ -32,7 +45,8 @@ DEPLOY_TIME_MAY_USE = (
     "cronce.clock.config",
     "cronce.cli.actions.lambda_archive",
 )
-EVENT_TIME_MUST_NOT_USE = ("cronce.guard", "cronce.clock", "cronce.cli", "cronce.demo")
+BUILDER_MAY_USE = ("cronce.portable", "cronce.vocabulary")
+EVENT_TIME_MUST_NOT_USE = ("cronce.guard", "cronce.clock", "cronce.cli", "cronce.demo", "cronce.portable")
 IMPURE_STDLIB = {
     "asyncio",
     "logging",
@@ -54,6 +68,12 @@ def test_the_only_module_beside_the_rooms_is_the_package_itself() -> None:
     package = ROOT / "ledger" / "cronce"
     assert [path.name for path in package.glob("*.py")] == ["__init__.py"]
     assert {path.name for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(ROOMS)
+
+
+def test_the_builder_of_the_portable_folder_needs_no_other_room() -> None:
+    """It copies them as files, so an image without boto3 can build the folder."""
+    others = [f"cronce.{room}" for room in ROOMS if f"cronce.{room}" not in BUILDER_MAY_USE]
+    assert _offenders("cronce.portable", lambda name: _within(name, *others)) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

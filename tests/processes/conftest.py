@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce import Ledger
+from cronce.portable.build import build
 from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.support.host import Host, until
 from tests.support.proxy import Proxy
@@ -57,6 +58,14 @@ def remote_host(tmp_path: Path, dynamodb_local: str, proxy: Proxy, table: str) -
     watch_url = table_url(table, dynamodb_local)
     with Host(tmp_path, table_url(table, proxy.endpoint), watch_url=watch_url) as host:
         yield host
+
+
+@pytest.fixture(scope="session")
+def portable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The portable folder, built from the Python that runs the tests."""
+    folder = tmp_path_factory.mktemp("portable") / "cronce"
+    build(folder)
+    return folder
 
 
 def table_url(table: str, endpoint: str) -> str:

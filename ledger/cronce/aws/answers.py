@@ -93,6 +93,11 @@ class NoAnswerError(Exception):
         super().__init__(f"{kind}: {message}")
 
 
+def botocore_missing(what: str) -> NoAnswerError:
+    """The error where something needs botocore and the install has none, as in the portable folder."""
+    return NoAnswerError("BotocoreMissing", f"botocore is not installed here and needed for {what}", transient=False)
+
+
 def first_words(body: bytes) -> str:
     """The beginning of a body for an error message: at most 120 printable characters."""
     text = " ".join(body[:600].decode("utf-8", "replace").split())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from cronce.aws.answers import NoAnswerError, ServiceError
+from cronce.aws.answers import NoAnswerError, ServiceError, botocore_missing
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
 from cronce.vocabulary.errors import InputMissingError
 
@@ -42,9 +42,12 @@ def make_client(
 
     Raises:
         InputMissingError: No Region is configured.
-        NoAnswerError: Credentials cannot be loaded.
+        NoAnswerError: Credentials cannot be loaded, or botocore is not installed.
     """
-    import botocore.session  # noqa: PLC0415  # heavy
+    try:
+        import botocore.session  # noqa: PLC0415  # heavy
+    except ModuleNotFoundError:
+        raise botocore_missing(f"calls to {service}") from None
     from botocore.config import Config  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError, NoRegionError  # noqa: PLC0415
 

@@ -19,7 +19,10 @@ def stop_ecs_task(owner: str, reason: str) -> None:
     match = TASK_ARN.fullmatch(owner)
     if match is None:
         return
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # heavy, and REPLACE only
+    try:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # heavy, and REPLACE only
+    except ModuleNotFoundError:  # the portable folder
+        return
 
     from cronce.aws.sdk import make_client  # noqa: PLC0415  # same
 

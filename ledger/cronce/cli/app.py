@@ -27,6 +27,7 @@ from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
 from cronce.vocabulary.ledger_urls import FORMS
+from cronce.vocabulary.version import VERSION
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
@@ -167,7 +168,7 @@ The ledger is the URL in CRONCE_LEDGER, or --ledger URL on each command:
 Exit codes: 0 done; 1 the command could not do what was asked; 64 bad usage;
 69 the ledger or AWS cannot be used. 'cronce help exec' lists those of exec.""",
 )
-@click.version_option(package_name="cronce", message="%(prog)s %(version)s")
+@click.version_option(VERSION, message="%(prog)s %(version)s")
 @click.pass_context
 def cronce(ctx: click.Context) -> None:
     """cron, once: scheduled work that happens once per period across the whole fleet."""

@@ -119,9 +119,9 @@ def _without_click(arguments: list[str]) -> int:
         case ["help", name] if name in RUNTIME:
             return run_runtime(name, ["--help"])
         case ["--version"]:
-            from importlib.metadata import version  # noqa: PLC0415  # only for this
+            from cronce.vocabulary.version import VERSION  # noqa: PLC0415  # only for this
 
-            sys.stdout.write(f"cronce {version('cronce')}\n")
+            sys.stdout.write(f"cronce {VERSION}\n")
             return 0
         case []:
             sys.stderr.write(_HELP)

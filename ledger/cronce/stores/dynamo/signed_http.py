@@ -46,6 +46,15 @@ _COMMERCIAL = re.compile(r"(?:us|eu|ap|sa|ca|me|af|il|mx)(?:-gov)?-[a-z]+-[0-9]"
 """Regions whose endpoints end in amazonaws.com (AWS General Reference, "DynamoDB endpoints")."""
 
 
+def why_not_lean(environ: Mapping[str, str]) -> str:
+    """Which setting of the environment is left to botocore, for an error message."""
+    settings = [name for name in _NOT_PLAIN if environ.get(name)]
+    settings += [f"the file {path}" for path in _files(environ) if _has_content(path)]
+    if not settings and plain_source(environ) is None:
+        return "credentials other than a task role or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    return ", ".join(settings) or "the endpoint of this Region or ledger"
+
+
 class SignedHttp:
     """Sends signed requests over HTTP/1.1; see `Transport`."""
 

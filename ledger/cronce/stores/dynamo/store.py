@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from cronce.aws.answers import NoAnswerError, ServiceError
+from cronce.aws.answers import NoAnswerError, ServiceError, botocore_missing
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import RUN_PREFIX, Record, run_key
 from cronce.stores.codec import decode, encode
@@ -269,9 +269,9 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
     Raises:
         InputInvalidError: The environment has a Region that is none.
         InputMissingError: No Region is configured.
-        NoAnswerError: Credentials cannot be loaded.
+        NoAnswerError: Credentials cannot be loaded, or botocore is needed and not installed.
     """
-    from cronce.stores.dynamo.signed_http import SignedHttp  # noqa: PLC0415  # only what is used is loaded
+    from cronce.stores.dynamo.signed_http import SignedHttp, why_not_lean  # noqa: PLC0415  # only what is used is loaded
 
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         region = region or os.environ.get(name)
@@ -280,6 +280,8 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
     lean = SignedHttp.for_environment(os.environ, region=region, endpoint=endpoint, call_timeout=call_timeout)
     if lean is not None:
         return lean
-    from cronce.stores.dynamo.sdk import Sdk  # noqa: PLC0415  # heavy
-
+    try:
+        from cronce.stores.dynamo.sdk import Sdk  # noqa: PLC0415  # heavy
+    except ModuleNotFoundError:
+        raise botocore_missing(why_not_lean(os.environ)) from None
     return Sdk.connect(region=region, endpoint=endpoint, call_timeout=call_timeout)
