@@ -89,6 +89,26 @@ def test_a_name_server_that_says_nothing_keeps_the_child_from_starting(tmp_path:
             assert "look-up of ledger.test" in guard.event("unavailable")["message"]
 
 
+@pytest.mark.parametrize("told", [False, True], ids=["left alone", "told to stop"])
+def test_credentials_that_never_come_keep_the_child_from_starting(tmp_path: Path, *, told: bool) -> None:
+    """A `credential_process` that hangs is given ten seconds, once: 69, and the line says what did not answer."""
+    (tmp_path / "config").write_text(f"[profile slow]\ncredential_process = {tmp_path}/helper\n")
+    (tmp_path / "helper").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexec sleep 60\n")
+    (tmp_path / "helper").chmod(0o755)
+    environ = {"AWS_CONFIG_FILE": f"{tmp_path}/config", "AWS_PROFILE": "slow", "AWS_ACCESS_KEY_ID": ""}
+    with Host(tmp_path, table_url("runs", "http://127.0.0.1:9")) as host:
+        began = time.monotonic()
+        guard = host.guard("true", env=environ)
+        if told:
+            until((tmp_path / "asked").exists, "the helper")
+            guard.send(signal.SIGTERM)
+        assert guard.wait() in ((69, 128 + signal.SIGTERM) if told else (69,))
+        assert time.monotonic() - began < 15
+        if not told:
+            assert "the credentials were not loaded within 10 s" in guard.event("unavailable")["message"]
+        assert host.logged == []
+
+
 @pytest.mark.usefixtures("dynamodb_local")
 def test_a_refused_connection_keeps_the_child_from_starting(tmp_path: Path) -> None:
     """Nobody listens at the endpoint: 69."""

@@ -15,6 +15,8 @@ from cronce.vocabulary.errors import InputMissingError
 T = TypeVar("T")
 
 _CALL_TIMEOUT = timedelta(seconds=12)
+_LONGEST_LOADING = timedelta(seconds=10)
+"""How long credentials may take. A `credential_process` is a program that asks others; nothing else limits it."""
 _TRIES = 3
 _BACKOFF = timedelta(seconds=5)
 """How long botocore may pause between three tries in its standard mode, and some more."""
@@ -42,7 +44,7 @@ def make_client(
 
     Raises:
         InputMissingError: No Region is configured.
-        NoAnswerError: Credentials cannot be loaded, or botocore is not installed.
+        NoAnswerError: Credentials cannot be loaded, or not in ten seconds, or botocore is not installed.
     """
     try:
         import botocore.session  # noqa: PLC0415  # heavy
@@ -59,12 +61,22 @@ def make_client(
         max_pool_connections=connections,
         user_agent_extra="cronce",
     )
-    try:
+
+    def create() -> tuple[Any, str | None]:
         session = botocore.session.get_session()
-        client: Any = session.create_client(
+        client = session.create_client(
             service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
         )
-        bundle = session.get_config_variable("ca_bundle")
+        return client, session.get_config_variable("ca_bundle")
+
+    try:
+        client, bundle = within(_LONGEST_LOADING, create)
+    except NoAnswerError:
+        limit = f"{_LONGEST_LOADING.total_seconds():g} s"
+        told = (
+            f"the credentials were not loaded within {limit}: look at the profile's credential_process or SSO session"
+        )
+        raise NoAnswerError("CredentialRetrievalError", told, transient=False) from None
     except NoRegionError:
         how = "give it in the ledger's URL (dynamodb://TABLE?region=eu-west-1), or set AWS_REGION"
         raise InputMissingError("the Region", how) from None

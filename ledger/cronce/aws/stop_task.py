@@ -24,10 +24,13 @@ def stop_ecs_task(owner: str, reason: str) -> None:
     except ModuleNotFoundError:  # the portable folder
         return
 
-    from cronce.aws.sdk import make_client  # noqa: PLC0415  # same
+    from cronce.aws.sdk import make_client, within  # noqa: PLC0415  # same
 
-    try:
+    def stop() -> None:
         client = make_client("ecs", region=match["region"], call_timeout=_CALL_TIMEOUT, tries=1)
         client.stop_task(cluster=match["cluster"], task=owner, reason=reason[:255])
+
+    try:
+        within(_CALL_TIMEOUT, stop)
     except (BotoCoreError, ClientError, NoAnswerError):
         return
