@@ -31,6 +31,10 @@ class Scripted:
             raise answer
         return answer
 
+    def stop_with(self, stopped: str | Exception | None) -> None:
+        """Let ECS answer so from now on."""
+        self._stopped = stopped
+
     def stop_reason(self, _task_arn: str) -> str | None:
         """Always the same."""
         self.questions += 1
@@ -168,6 +172,32 @@ def test_a_task_that_ecs_does_not_show_is_said_and_not_waited_for_without_end() 
     assert result is not None
     assert not result.ok
     assert "no claim came within 10m" in result.text
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        CallRefusedError("describe_tasks for task", "ECS does not list it"),
+        CallUnavailableError("describe_tasks for task", "busy"),
+    ],
+    ids=["not listed", "no answer"],
+)
+def test_a_task_that_ecs_never_shows_ends_the_wait_with_the_next_step(unseen: Exception) -> None:
+    """One answer among them that shows it begins the ten minutes anew, and is no warning."""
+    world = Scripted(None, stopped=unseen)
+    started = StartedAttempt(world, world, job=JOB, period=PERIOD, attempt=1, before=None, task="task")
+    assert [started.look(T0) for _ in range(5)] == [None] * 5
+    world.stop_with(None)
+    assert [started.look(T0 + timedelta(minutes=9)) for _ in range(5)] == [None] * 5
+    assert started.warning is None
+    world.stop_with(unseen)
+    assert [started.look(T0 + timedelta(minutes=18)) for _ in range(5)] == [None] * 5
+    assert started.look(T0 + timedelta(minutes=28)) is None
+    result = started.look(T0 + timedelta(minutes=28, seconds=1))
+    assert result is not None
+    assert not result.ok
+    assert "Look for task in ECS" in result.text
+    assert f"cronce show {JOB} {PERIOD}" in result.text
 
 
 def test_a_task_that_ecs_shows_is_waited_for_however_long_its_image_takes() -> None:

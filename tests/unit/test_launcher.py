@@ -285,7 +285,8 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
     """With its containers' reasons and exit codes."""
     ecs = FakeEcs(STARTED)
     launcher = Launcher(group=GROUP, ecs=ecs)
-    assert launcher.stop_reason(TASK) is None
+    with pytest.raises(CallRefusedError, match="ECS does not list it"):
+        launcher.stop_reason(TASK)
     ecs.tasks = [{"lastStatus": "DEPROVISIONING", "stoppedReason": "soon"}]
     assert launcher.stop_reason(TASK) is None
     ecs.tasks = [

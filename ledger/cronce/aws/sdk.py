@@ -72,10 +72,8 @@ def make_client(
     try:
         client, bundle = within(_LONGEST_LOADING, create)
     except NoAnswerError:
-        limit = f"{_LONGEST_LOADING.total_seconds():g} s"
-        told = (
-            f"the credentials were not loaded within {limit}: look at the profile's credential_process or SSO session"
-        )
+        limit = f"the credentials were not loaded within {_LONGEST_LOADING.total_seconds():g} s"
+        told = f"{limit}: look at the profile's credential_process or SSO session"
         raise NoAnswerError("CredentialRetrievalError", told, transient=False) from None
     except NoRegionError:
         how = "give it in the ledger's URL (dynamodb://TABLE?region=eu-west-1), or set AWS_REGION"

@@ -247,19 +247,18 @@ class Launcher:
         return True
 
     def stop_reason(self, task_arn: str) -> str | None:
-        """Why the task stopped; None while it runs, and if ECS does not know it.
+        """Why the task stopped; None while it runs.
 
         Raises:
             CallUnavailableError: ECS did not answer, or is busy.
-            CallRefusedError: The task may not be described.
+            CallRefusedError: The task may not be described, or ECS does not list it.
         """
         cluster = _TASK_CLUSTER.match(task_arn)
         request = {"cluster": cluster["cluster"]} if cluster else {}
         answer = self._ecs.call("describe_tasks", task_arn, tasks=[task_arn], **request)
         for task in answer.get("tasks", ()):
-            if task.get("lastStatus") == "STOPPED":
-                return _stop_reason(task)
-        return None
+            return _stop_reason(task) if task.get("lastStatus") == "STOPPED" else None
+        raise CallRefusedError(f"describe_tasks for {task_arn}", f"ECS does not list it: {_failures(answer)}")
 
     def _schedules(self, **filters: str) -> Iterator[Mapping[str, Any]]:
         """The summaries of ListSchedules for the group, without one-shot schedules."""
@@ -291,12 +290,12 @@ class Launcher:
 
 
 def _failures(answer: Mapping[str, Any]) -> str:
-    """The failures in a RunTask answer that has status 200 but no task (ECS API Reference, "API failure reasons")."""
+    """The failures in an answer that has status 200 but no task (ECS API Reference, "API failure reasons")."""
     told = [
         ": ".join(str(failure[key]) for key in ("reason", "detail", "arn") if failure.get(key))
         for failure in answer.get("failures", ())
     ]
-    return "; ".join(told) or "RunTask answered with neither a task nor a failure"
+    return "; ".join(told) or "the answer has neither a task nor a failure"
 
 
 def _stop_reason(task: Mapping[str, Any]) -> str:

@@ -121,6 +121,7 @@ class StartedAttempt:
         self._looks = self._failed_looks = self._looks_after_stop = 0
         self._stopped: str | None = None
         self._unseen_since: datetime | None = None
+        self._unseen = ""
         self.warning: str | None = None
 
     @property
@@ -153,13 +154,17 @@ class StartedAttempt:
         if self._stopped is None and self._looks % _LOOKS_PER_QUESTION == 0:
             try:
                 self._stopped = self._tasks.stop_reason(task)
-            except CallUnavailableError:
-                pass
-            except CallRefusedError as error:
-                self._unseen_since = self._unseen_since or now
-                self.warning = f"ECS does not say whether the task is alive, so this waits for a claim: {error}"
+                self._unseen_since = None
+            except (CallUnavailableError, CallRefusedError) as error:
+                self._unseen_since, self._unseen = self._unseen_since or now, str(error)
+                if isinstance(error, CallRefusedError) and error.code:
+                    self.warning = f"ECS does not say whether the task is alive, so this waits for a claim: {error}"
         if self._unseen_since is not None and now - self._unseen_since > _LONGEST_UNSEEN:
-            text = f"unknown: no claim came within {length(_LONGEST_UNSEEN)}, and {self.warning}"
+            text = (
+                f"unknown: no claim came within {length(_LONGEST_UNSEEN)}, and ECS does not say whether the task is"
+                f" alive: {self._unseen}. Look for {short_owner(task)} in ECS; to see the run:"
+                f" cronce show {self.job} {self.period}"
+            )
             return AttemptResult(ok=False, text=text)
         if self._stopped is None:
             return None
