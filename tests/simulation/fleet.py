@@ -195,13 +195,13 @@ class Fleet:
         if self._calm:
             return
         if fate < 0.08:
-            self._kernel.call(soon, lambda: self._crash(proc, job, tick))
+            self._kernel.call(soon, lambda: self._crash(proc, job, tick, host))
         elif fate < 0.14:
             self._kernel.call(soon, lambda: self._pause(proc, job))
         elif fate < 0.18:
             self._kernel.call(soon, lambda: self._ask_to_stop(proc, job, "the platform"))
 
-    def _crash(self, proc: Proc, job: Job, tick: float) -> None:
+    def _crash(self, proc: Proc, job: Job, tick: float, host: Host) -> None:
         if not proc.alive:
             return
         self.counts["crashes"] += 1
@@ -209,7 +209,9 @@ class Fleet:
         self._acting[job.name].pop(proc, None)
         self._kernel.kill(proc)
         self._tell_recorder(job, tick, proc, exit_code=137)
-        self._kernel.call(self._kernel.now + self.noticed_within, lambda: self._check_noticed(job, tick, proc))
+        # A host whose clock is ahead learns it from the first answer. If it crashes before that, its lease is as long.
+        within = self.noticed_within + max(0.0, host.clock.ahead)
+        self._kernel.call(self._kernel.now + within, lambda: self._check_noticed(job, tick, proc, within))
 
     def _tell_recorder(self, job: Job, tick: float, proc: Proc, *, exit_code: int) -> None:
         """Let the recorder hear that the task stopped: late, twice or never."""
@@ -378,10 +380,10 @@ class Fleet:
 
     # -- what must hold
 
-    def _check_noticed(self, job: Job, tick: float, proc: Proc) -> None:
+    def _check_noticed(self, job: Job, tick: float, proc: Proc, within: float) -> None:
         run = self._table.get(job.name, run_key(period_at(tick)))
         if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.owner == proc.name:
-            self._hold(job, f"a crash is noticed within {self.noticed_within:g} s: {proc.name} died, but {shown(run)}")
+            self._hold(job, f"a crash is noticed within {within:g} s: {proc.name} died, but {shown(run)}")
 
     def _check_ends(self, job: Job) -> None:
         for number in range(int(self._days * DAY / job.every)):

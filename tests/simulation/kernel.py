@@ -143,15 +143,19 @@ class Kernel:
 
 
 class HostClock:
-    """A host's clock: the true time, wrong by a constant."""
+    """A host's clock: the true time, wrong by a constant.
+
+    Attributes:
+        ahead: Seconds.
+    """
 
     def __init__(self, kernel: Kernel, *, ahead: float) -> None:
         self._kernel = kernel
-        self._ahead = ahead
+        self.ahead = ahead
 
     def now(self) -> datetime:
         """The wall clock."""
-        return EPOCH + timedelta(seconds=self._kernel.now + self._ahead)
+        return EPOCH + timedelta(seconds=self._kernel.now + self.ahead)
 
     def monotonic(self) -> float:
         """Seconds of true time."""
