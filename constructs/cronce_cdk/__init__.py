@@ -2,11 +2,13 @@
 
 - `RunLedger`: the table with the runs, and the functions that watch over it
 - `ScheduledTask`: a job that EventBridge Scheduler starts on ECS
+- `Guard`: `cronce exec` before the command of images that have no Python
 - `PinnedScheduler`: a clock as an ECS service with one task; `ClockJob` and the targets are its jobs
 """
 
 from cronce_cdk.clock_jobs import ClockJob, ClockTarget, CommandTarget, EventTarget, LambdaTarget, SqsTarget, TaskTarget
 from cronce_cdk.errors import ConstructConfigError
+from cronce_cdk.guard import Guard
 from cronce_cdk.pinned_scheduler import PinnedScheduler
 from cronce_cdk.run_ledger import RunLedger
 from cronce_cdk.run_ledger_base import RunLedgerBase
@@ -18,6 +20,7 @@ __all__ = [
     "CommandTarget",
     "ConstructConfigError",
     "EventTarget",
+    "Guard",
     "LambdaTarget",
     "PinnedScheduler",
     "RunLedger",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +13,22 @@ from cronce_cdk._checks import is_token, refusal
 from cronce_cdk._jsii_cache import cached
 from cronce_cdk._limits import STOP_TIMEOUT
 
+GUARD = "cronce"
+"""The name of the container that brings the portable folder, and of its volume."""
+
+HOW_TO_FIND = (
+    "The image's own words do not apply under the guard; `docker inspect --format"
+    " '{{json .Config.Entrypoint}} {{json .Config.Cmd}}' IMAGE` prints them"
+)
+
+
+_WITHOUT_ORDER = (
+    ecs.FargatePlatformVersion.VERSION1_0,
+    ecs.FargatePlatformVersion.VERSION1_1,
+    ecs.FargatePlatformVersion.VERSION1_2,
+)
+"""Fargate platform versions without `dependsOn` (ECS API Reference, ContainerDependency)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContainer:
@@ -20,11 +37,17 @@ class JobContainer:
     Attributes:
         log_driver: The name of its log driver; empty if it has none, None if it is not known.
         ends_the_task: False if the task goes on with an essential sidecar after this container exits.
+        guard: Its entry point if that is the program `cronce`; else empty.
+        command: Its command; empty for the image's.
+        waits: True if it starts after another container.
     """
 
     name: str
     log_driver: str | None = None
     ends_the_task: bool = True
+    guard: Sequence[str] = ()
+    command: Sequence[str] = ()
+    waits: bool = False
 
 
 def container_of(
@@ -50,7 +73,7 @@ def container_of(
         for each in task_definition.node.children
         if isinstance(each, ecs.ContainerDefinition)
     ]
-    workers = {each.name: each for each in containers if not each.routes_logs}
+    workers = {each.name: each for each in containers if not each.routes_logs and not each.brings_the_guard}
     wanted = _only(task_definition, containers, workers) if name is None else name
     chosen = workers.get(wanted) if wanted else None
     if chosen is None:
@@ -63,7 +86,31 @@ def container_of(
         name=chosen.name,
         log_driver=chosen.log_driver,
         ends_the_task=chosen.essential or not any(each.essential for each in containers),
+        guard=chosen.guard,
+        command=chosen.command,
+        waits=chosen.waits,
     )
+
+
+def check_guarded(
+    scope: Construct, container: JobContainer, command: object, platform_version: ecs.FargatePlatformVersion | None
+) -> None:
+    """Check what a job needs whose container has the guard as its entry point.
+
+    Raises:
+        ConstructConfigError: No command is stated, it has a guard of its own, or the platform version is too old.
+    """
+    if container.waits and platform_version in _WITHOUT_ORDER:
+        raise refusal(scope, "platform_version", platform_version, "1.3.0 or later: the container starts after another")
+    if not container.guard:
+        return
+    words = command or container.command
+    if not words:
+        raise refusal(scope, "command", command, f"the full command. {HOW_TO_FIND}")
+    if isinstance(words, Sequence) and str(words[0]).rpartition("/")[2] == "cronce":
+        raise refusal(
+            scope, "command", words, f"the work's own command: the entry point is {[*container.guard]} already"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +122,13 @@ class _Facts:
     essential: bool
     log_driver: str
     stop: object
+    guard: Sequence[str]
+    command: Sequence[str]
+    waits: bool
+
+    @property
+    def brings_the_guard(self) -> bool:
+        return self.name == GUARD and not self.essential
 
 
 def _reference(container: ecs.ContainerDefinition) -> str:
@@ -84,12 +138,17 @@ def _reference(container: ecs.ContainerDefinition) -> str:
 
 def _facts_of(task_definition: ecs.TaskDefinition, container: ecs.ContainerDefinition) -> _Facts:
     log = container.log_driver_config
+    rendered = container.render_container_definition(task_definition)
+    entry_point = [*(rendered.entry_point or ())]
     return _Facts(
         name=container.container_name,
         routes_logs=isinstance(container, ecs.FirelensLogRouter),
         essential=container.essential,
         log_driver=log.log_driver if log else "",
-        stop=container.render_container_definition(task_definition).stop_timeout,
+        stop=rendered.stop_timeout,
+        guard=entry_point if entry_point and entry_point[0].rpartition("/")[2] == "cronce" else (),
+        command=[*(rendered.command or ())],
+        waits=bool(rendered.depends_on),
     )
 
 

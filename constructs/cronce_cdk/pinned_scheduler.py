@@ -48,6 +48,7 @@ from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
 from cronce_cdk._policy_size import check_policies
 from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
+from cronce_cdk.guard import Guard
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 MAX_DEFINITION = 60 * 1024
@@ -93,11 +94,13 @@ class PinnedScheduler(Construct):
         construct_id: Its ID in that scope.
         ledger: The ledger with the lease, and with a row per tick that was sent.
         cluster: The cluster in which the clock runs.
-        image: The clock's image, with cronce installed.
+        image: The clock's image, with cronce installed (or see `guard`).
         jobs: The jobs of `cronce clock` by name; its role may do exactly what they send. Alternatively
         config_file: The path in the image of the configuration of `cronce clock`. Grant the permissions that its
             targets need to `task_definition.task_role`. Alternatively
         command: The command of any other clock, such as `["celery", "beat"]`; it runs under `cronce pin --`.
+        guard: True for an image without Python, with the full `command`: a `Guard` brings cronce. A
+            `ContainerImage` for a Guard with that image.
         job: The name of the lease in the ledger; by default `construct_id`.
         environment: Variables for the clock.
         secrets: Secret variables for the clock.
@@ -128,6 +131,7 @@ class PinnedScheduler(Construct):
         jobs: Mapping[str, ClockJob] | None = None,
         config_file: str | None = None,
         command: Sequence[str] | None = None,
+        guard: ecs.ContainerImage | bool = False,
         job: str | None = None,
         environment: Mapping[str, str] | None = None,
         secrets: Mapping[str, ecs.Secret] | None = None,
@@ -158,6 +162,7 @@ class PinnedScheduler(Construct):
         if not isinstance(image, ecs.ContainerImage):
             raise refusal(self, "image", image, "an ecs.ContainerImage")
         self._ledger = ledger
+        _checked_guard(self, guard, command)
         self.job = _clock_name(self, construct_id if job is None else job)
         policy = _policy(self, lease)
         stop = _checked_stop(self, stop_timeout)
@@ -179,6 +184,7 @@ class PinnedScheduler(Construct):
         self.task_definition = ecs.FargateTaskDefinition(
             self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
         )
+        self._guard = Guard(self.task_definition, image=None if guard is True else guard) if guard else None
         self.container = self._add_container(image, words, variables, secrets, stop)
         self.service = ecs.FargateService(
             self,
@@ -328,23 +334,29 @@ class PinnedScheduler(Construct):
         secrets: Mapping[str, ecs.Secret] | None,
         stop: int,
     ) -> ecs.ContainerDefinition:
-        return self.task_definition.add_container(
+        guard = self._guard
+        program = guard.program if guard else "cronce"
+        container = self.task_definition.add_container(
             "clock",
             image=image,
-            command=[*words],
+            entry_point=[program] if guard else None,
+            command=[*words[1:]] if guard else [*words],
             environment={**variables},
             secrets=secrets,
             linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
             logging=ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
             stop_timeout=cdk.Duration.seconds(stop),
             health_check=ecs.HealthCheck(
-                command=["CMD", "cronce", "health"],
+                command=["CMD", program, "health"],
                 interval=cdk.Duration.seconds(10),
                 timeout=cdk.Duration.seconds(5),
                 retries=3,
                 start_period=cdk.Duration.minutes(1),
             ),
         )
+        if guard:
+            guard.attach(container)
+        return container
 
     def _dimensions(self, job: str | None) -> dict[str, str]:
         if job is None:
@@ -357,6 +369,14 @@ def _clock_name(scope: Construct, job: str) -> str:
     if is_text(name) and (SEPARATOR in name or name == "cronce"):
         raise refusal(scope, "job", name, "a name other than cronce and without a colon, which separates clock and job")
     return name
+
+
+def _checked_guard(scope: Construct, guard: object, command: object) -> None:
+    if not isinstance(guard, bool | ecs.ContainerImage):
+        raise refusal(scope, "guard", guard, "True, False or an ecs.ContainerImage")
+    if guard and command is None:
+        allowed = "no guard without a command: the image of `cronce clock` has cronce installed"
+        raise refusal(scope, "guard", guard, allowed)
 
 
 def _one_of(scope: Construct, given: Mapping[str, object]) -> None:

@@ -37,7 +37,7 @@ from cronce_cdk._checks import (
     text_map,
     texts,
 )
-from cronce_cdk._containers import container_of
+from cronce_cdk._containers import check_guarded, container_of
 from cronce_cdk._jsii_cache import cached, path_of, stack_of
 from cronce_cdk._limits import DESCRIPTION, TAG_KEY, TAG_TEXT, TAG_VALUE, TAGS
 from cronce_cdk._nag_reasons import ANY_RESOURCE, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER, acknowledge_wildcards
@@ -198,6 +198,7 @@ class ScheduledTask(Construct):
             raise refusal(self, "platform_version", platform_version, "no platform version: only Fargate has one")
         container = container_of(self, task_definition, container_name, on_fargate=on_fargate)
         self.container_name = container.name
+        check_guarded(self, container, command, platform_version)
         ledger.admit(self, path, self.job)
         seen = cached(stack, (ledger, "seen"), lambda: ledger.seen_from(self))
         variables = {
