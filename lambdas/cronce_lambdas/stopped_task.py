@@ -15,6 +15,21 @@ from cronce.vocabulary.exit_codes import UNAVAILABLE
 _ENDED_BY_ITSELF = "EssentialContainerExited"
 """The only stop code that means that the task was not stopped from outside (ECS API Reference, Task, `stopCode`)."""
 
+_NEVER_RAN = (
+    "CannotCreateContainerError",
+    "CannotCreateVolumeError",
+    "CannotPullContainerError",
+    "CannotPullECRContainerError",
+    "CannotStartContainerError",
+    "ResourceInitializationError",
+)
+"""How the reason of a container begins that was not started (ECS Developer Guide, "Stopped tasks error codes").
+
+Such a container can have an exit code: since version 1.61.2 the ECS agent writes 143 where a container on which it
+depends has failed (`dependsOn`), and a runtime writes 127 or 128 where the program is missing. After
+CannotInspectContainerError, DockerTimeoutError and ContainerRuntimeTimeoutError it may have run: the agent assumes so.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedTask:
@@ -91,7 +106,7 @@ def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
             scheduled_at=settings.scheduled_at,
             trigger=settings.trigger,
             launch=launch_of(environ),
-            exit_code=_exit_code(own),
+            exit_code=None if str(own.get("reason")).startswith(_NEVER_RAN) else _exit_code(own),
             imposed=detail.get("stopCode", _ENDED_BY_ITSELF) != _ENDED_BY_ITSELF,
             cause=_cause(detail, own),
         )

@@ -122,6 +122,15 @@ class TestNeverClaimed:
         assert (run.owner, run.scheduled_at, run.exit_code) == (ARN, T0, None)
         assert run.error == "TaskFailedToStart: Essential container in task exited: CannotPullContainerError"
 
+    def test_a_container_whose_guard_was_never_brought_is_launched_again(self) -> None:
+        """The container before it failed. ECS gives its exit code as 143, but it did not run and has not failed."""
+        world = World()
+        event = stopped(exit_code=143, reason="CannotStartContainerError:  dependency graph: failed to resolve")
+        event["detail"]["containers"].insert(0, {"name": "cronce", "exitCode": 1})
+        assert world.settle(event) == {"status": "FAILED", "relaunched": {"attempt": 1, "launch": 2}}
+        run = world.standing()
+        assert (run.reason, run.attempt, run.failures, run.exit_code) == (Reason.LAUNCH_FAILED, 0, 0, None)
+
     def test_it_is_launched_again_with_the_next_number(self) -> None:
         """The schedule's own target, a minute later."""
         world = World()

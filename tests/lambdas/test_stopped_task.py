@@ -70,6 +70,33 @@ def test_who_stopped_it_and_whether_it_may_have_worked(
     assert (task.exit_code, task.imposed, task.may_have_worked) == (exit_code, imposed, worked)
 
 
+REASONS = {
+    "CannotPullContainerError: pull image manifest has been retried 5 time(s): not found": True,
+    "CannotPullECRContainerError: AccessDeniedException": True,
+    "CannotCreateContainerError: Error response from daemon: container name is in use": True,
+    "CannotCreateVolumeError: no space left on device": True,
+    "ResourceInitializationError: unable to pull secrets or registry auth": True,
+    "CannotStartContainerError: failed to create task for container: exec /cronce/cronce: no such file": True,
+    "CannotStartContainerError:  dependency graph: failed to resolve container ordering dependency [cronce(cronce:1)"
+    " (STOPPED->RUNNING) - Exit: 1] for target [digest(shop:1) (NONE->RUNNING)]": True,
+    "CannotInspectContainerError: Could not transition to inspecting; timed out after waiting 30s": False,
+    "ContainerRuntimeTimeoutError: Could not transition to running; timed out after waiting 1m": False,
+    "DockerTimeoutError: Could not transition to started; timed out after waiting 3m0s": False,
+    "CannotStopContainerError: failed sending SIGTERM to container": False,
+    "OutOfMemoryError: Container killed due to memory usage": False,
+    "": False,
+}
+"""What ECS says about a container with an exit code, and whether that means that it never ran."""
+
+
+@pytest.mark.parametrize("code", [143, 127, 128, 1, 0])
+@pytest.mark.parametrize(("reason", "never"), REASONS.items(), ids=[text[:40] for text in REASONS])
+def test_an_exit_code_of_a_container_that_never_ran_is_none(reason: str, never: bool, code: int) -> None:  # noqa: FBT001
+    """The ECS agent writes 143 for a container whose dependency failed, a runtime 127 or 128 for a missing program."""
+    task = task_of(stopped(exit_code=code, reason=reason or None))
+    assert (task.exit_code, task.may_have_worked) == ((None, False) if never else (code, True))
+
+
 def test_a_task_without_containers_never_ran() -> None:
     """The task stopped before ECS created them."""
     assert task_of(altered(containers=[])).exit_code is None
