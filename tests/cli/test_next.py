@@ -196,7 +196,7 @@ def test_missing_zone_data_is_an_error_and_never_utc_in_silence(cronce: Callable
     """It says what to install; UTC itself needs none."""
     said = cronce("next", "0 6 * * *", "--timezone", "Europe/Berlin")
     assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
-    assert said.err.startswith("cronce: timezone: 'Europe/Berlin'")
+    assert said.err.startswith("cronce: --timezone: 'Europe/Berlin'")
     assert "tzdata" in said.err
     assert cronce("next", "0 6 * * *").code == 0
 

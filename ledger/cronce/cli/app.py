@@ -20,6 +20,7 @@ from cronce.cli.actions.look_up import About, RowKind, kind_by_name, look_up
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_output
 from cronce.cli.output.wording import visible
+from cronce.cli.parameters import GROUP, TEXT
 from cronce.client.ledger import Ledger
 from cronce.client.settings import TaskSettings
 from cronce.stores.urls import region_of
@@ -183,7 +184,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def ledger_option(command: F) -> F:
     """Add `--ledger URL`, passed as `url`."""
     text = f"The ledger: {FORMS}."
-    return click.option("--ledger", "url", metavar="URL", envvar=LEDGER, show_envvar=True, help=text)(command)
+    return click.option("--ledger", "url", metavar="URL", callback=TEXT, envvar=LEDGER, show_envvar=True, help=text)(
+        command
+    )
 
 
 json_option = click.option("--json", "as_document", is_flag=True, help="Print one JSON document instead.")
@@ -193,7 +196,9 @@ json_option = click.option("--json", "as_document", is_flag=True, help="Print on
 @contextmanager
 def opened(url: str | None) -> Iterator[Ledger]:
     """Open the ledger and close it when the block ends."""
-    ledger = Ledger.from_url(TaskSettings(ledger=url or None).required_ledger())
+    ctx = click.get_current_context()
+    by_option = ctx.get_parameter_source("url") is click.core.ParameterSource.COMMANDLINE
+    ledger = Ledger.from_settings(TaskSettings(ledger=url, ledger_called="--ledger" if by_option else LEDGER))
     try:
         yield ledger
     finally:
@@ -216,7 +221,7 @@ def group_option(command: F) -> F:
     """Add `--schedule-group NAME`, passed as `group`."""
     text = "The group of the jobs' schedules.  [default: derived from the ledger's table]"
     return click.option(
-        "--schedule-group", "group", metavar="NAME", envvar=SCHEDULE_GROUP, show_envvar=True, help=text
+        "--schedule-group", "group", metavar="NAME", callback=GROUP, envvar=SCHEDULE_GROUP, show_envvar=True, help=text
     )(command)
 
 

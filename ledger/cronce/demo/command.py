@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cronce.cli.app import json_option
+from cronce.cli.parameters import TEXT
 
 
 @click.command(
@@ -26,7 +27,12 @@ processes' logs and the ledger.""",
     show_default=True,
     help="How many customers get the digest.",
 )
-@click.option("--keep", metavar="DIR", help="Play it in DIR, which must be new or empty, and leave the files there.")
+@click.option(
+    "--keep",
+    metavar="DIR",
+    callback=TEXT,
+    help="Play it in DIR, which must be new or empty, and leave the files there.",
+)
 @json_option
 def command(*, customers: int, keep: str | None, as_document: bool) -> int:
     """Play the story of the daily digest on this machine.

@@ -27,6 +27,7 @@ from cronce.cli.app import (
     operator,
 )
 from cronce.cli.output.documents import as_json, backfill_document
+from cronce.cli.parameters import JOB, TEXT
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.schedule import Schedule
@@ -73,9 +74,9 @@ The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
 {"period", "local", "was", "result"}, with result null without --yes. With
 --yes it is printed at the end; progress is reported on stderr.""",
 )
-@click.argument("job")
-@click.option("--from", "start", metavar="T", required=True, help="The first day or time.")
-@click.option("--to", "end", metavar="T", required=True, help="The last day or time, included.")
+@click.argument("job", callback=JOB)
+@click.option("--from", "start", metavar="T", callback=TEXT, required=True, help="The first day or time.")
+@click.option("--to", "end", metavar="T", callback=TEXT, required=True, help="The last day or time, included.")
 @click.option(
     "--dry-run/--yes", "dry_run", default=True, help="Show what would be started, or start it.  [default: show]"
 )
@@ -96,8 +97,8 @@ The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
     show_default=True,
     help="Refuse to plan more periods than this.",
 )
-@click.option("--reason", metavar="TEXT", help="Why; recorded with each run.")
-@click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
+@click.option("--reason", metavar="TEXT", callback=TEXT, help="Why; recorded with each run.")
+@click.option("--actor", metavar="NAME", callback=TEXT, help="Who asks; recorded.  [default: you, as user@host]")
 @json_option
 @group_option
 @ledger_option

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from cronce.cli.app import RuntimeCommand, cronce, no_such_command
+from cronce.cli.parameters import TEXT
 
 
 @click.command("help", epilog="\b\nExample:\n  cronce help exec\n\n\b\nExit codes: 0 shown; 64 no such command.")
-@click.argument("name", metavar="COMMAND", required=False)
+@click.argument("name", metavar="COMMAND", callback=TEXT, required=False)
 @click.pass_context
 def command(ctx: click.Context, *, name: str | None) -> int:
     """Show the help of COMMAND."""

@@ -12,12 +12,14 @@ import click
 from cronce.cli.actions.ticks import is_expression, moment_of
 from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
 from cronce.cli.output.wording import visible
-from cronce.schedule import Kind, Schedule, Timetable, parse, zone_data
+from cronce.cli.parameters import TEXT
+from cronce.schedule import Kind, Schedule, ScheduleInvalidError, Timetable, parse, zone_data
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.names import period_of
 
 _MOST = 1000
+_OPTION_OF_FIELD = {"start": "--from", "timezone": "--timezone"}
 
 
 @click.command(
@@ -44,19 +46,23 @@ affects it ("" if it does not).
 Exit codes: 0 listed, even if there are no ticks; 1 unknown job; 64 bad usage,
 such as an invalid expression; 69 the schedules cannot be used.""",
 )
-@click.argument("what", metavar="JOB|EXPRESSION")
-@click.option("--timezone", metavar="TZ", help="The time zone of an EXPRESSION, such as Europe/Berlin.")
+@click.argument("what", metavar="JOB|EXPRESSION", callback=TEXT)
+@click.option("--timezone", metavar="TZ", callback=TEXT, help="The time zone of an EXPRESSION, such as Europe/Berlin.")
 @click.option(
     "--from",
     "since",
     metavar="T",
+    callback=TEXT,
     help="The first day or time, included; without a zone, in the schedule's.  [default: now]",
 )
 @click.option(
     "--count", metavar="N", type=click.IntRange(1, _MOST), default=5, show_default=True, help="How many ticks."
 )
 @click.option(
-    "--config", metavar="FILE", help="Find JOB in this configuration of 'cronce clock' instead of the schedule group."
+    "--config",
+    metavar="FILE",
+    callback=TEXT,
+    help="Find JOB in this configuration of 'cronce clock' instead of the schedule group.",
 )
 @json_option
 @group_option
@@ -144,12 +150,16 @@ class _Timetable:
 
 
 def _of_expression(text: str, timezone: str, since: str | None) -> _Timetable:
-    schedule = parse(text, timezone=timezone)
-    if schedule.kind is not Kind.RATE:
-        return _Timetable(ticks=schedule)
-    start = datetime.now(UTC) if since is None else moment_of(since, timezone, what="--from")
-    start = start.replace(microsecond=0)
-    return _Timetable(ticks=parse(text, timezone=timezone, start=start), start=start)
+    try:
+        schedule = parse(text, timezone=timezone)
+        if schedule.kind is not Kind.RATE:
+            return _Timetable(ticks=schedule)
+        start = datetime.now(UTC) if since is None else moment_of(since, timezone, what="--from")
+        start = start.replace(microsecond=0)
+        return _Timetable(ticks=parse(text, timezone=timezone, start=start), start=start)
+    except ScheduleInvalidError as error:
+        option = _OPTION_OF_FIELD.get(error.field)
+        raise error if option is None else error.called(option) from None
 
 
 def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:

@@ -8,6 +8,7 @@ from cronce.cli.actions.look_up import RowKind
 from cronce.cli.app import complain, ledger_option, look_up_row, opened, operator
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import visible
+from cronce.cli.parameters import JOB, PERIOD, TEXT
 from cronce.protocol.observing import NotReleased
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.states import Status
@@ -23,11 +24,11 @@ Examples:
 Exit codes: 0 released; 1 the run cannot be released, and the message says
 what to do; 64 bad usage; 69 the ledger cannot be used.""",
 )
-@click.argument("job")
-@click.argument("period")
-@click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
+@click.argument("job", callback=JOB)
+@click.argument("period", callback=PERIOD)
+@click.option("--reason", metavar="TEXT", callback=TEXT, help="Why; recorded with the run.")
 @click.option("--force", is_flag=True, help="Release it even though its owner is alive.")
-@click.option("--actor", metavar="NAME", help="Who releases it; recorded.  [default: you, as user@host]")
+@click.option("--actor", metavar="NAME", callback=TEXT, help="Who releases it; recorded.  [default: you, as user@host]")
 @ledger_option
 @click.pass_context
 def command(

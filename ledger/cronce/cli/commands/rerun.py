@@ -27,10 +27,10 @@ from cronce.cli.app import (
 )
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import short_owner, visible
+from cronce.cli.parameters import JOB, PERIOD, TEXT
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import checked_period
 from cronce.vocabulary.states import Trigger
 
 PAUSE = 2.0
@@ -57,12 +57,12 @@ The JSON document is {"job", "period", "started", "attempt", "task", "reason",
 "run"}: reason says why nothing was started or why the run failed, run is the
 run at the end.""",
 )
-@click.argument("job")
-@click.argument("period")
-@click.option("--reason", metavar="TEXT", help="Why; recorded with the run.")
+@click.argument("job", callback=JOB)
+@click.argument("period", callback=PERIOD)
+@click.option("--reason", metavar="TEXT", callback=TEXT, help="Why; recorded with the run.")
 @click.option("--force", is_flag=True, help="Repeat a success, or take over a held run; needs --reason.")
 @click.option("--follow", is_flag=True, help="Wait until the run has ended, and report its progress.")
-@click.option("--actor", metavar="NAME", help="Who asks; recorded.  [default: you, as user@host]")
+@click.option("--actor", metavar="NAME", callback=TEXT, help="Who asks; recorded.  [default: you, as user@host]")
 @click.option("--unscheduled", is_flag=True, help="Accept a PERIOD that is no tick of the schedule, or not due yet.")
 @json_option
 @group_option
@@ -85,7 +85,6 @@ def command(
     """Start the task of one period of JOB, as its schedule does."""
     if force and not reason:
         raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
-    period = checked_period(period, what="PERIOD")
     _check_is_a_run(job, period)
     commands = commands_for(ctx, job, period)
     with opened(url) as ledger:

@@ -13,6 +13,7 @@ from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.app import complain_if_unknown, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import deserves_a_look, may_be_run_again
 from cronce.cli.output.wording import visible
+from cronce.cli.parameters import JOB, PERIOD
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.vocabulary import exit_codes
@@ -45,11 +46,11 @@ that this version cannot read; and the value of --before for the next page
 Exit codes: 0 listed, even if there are no runs; 1 the job does not exist;
 64 bad usage; 69 the ledger cannot be used.""",
 )
-@click.argument("job")
+@click.argument("job", callback=JOB)
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1, _MOST_A_PAGE), default=20, show_default=True, help="At most N runs."
 )
-@click.option("--before", metavar="PERIOD", help="Only periods before this one.")
+@click.option("--before", metavar="PERIOD", callback=PERIOD, help="Only periods before this one.")
 @click.option(
     "--status",
     "statuses",

@@ -9,6 +9,7 @@ import click
 
 from cronce.cli.app import commands_for, complain, complain_if_unknown, json_option, ledger_option, look_up_row, opened
 from cronce.cli.output.advice import advise
+from cronce.cli.parameters import JOB, PERIOD
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary import exit_codes
@@ -30,8 +31,8 @@ as stored. exit_code is 0 for a success.
 Exit codes: 0 shown; 1 the run or the job does not exist; 64 bad usage; 69 the
 ledger cannot be used.""",
 )
-@click.argument("job")
-@click.argument("period")
+@click.argument("job", callback=JOB)
+@click.argument("period", callback=PERIOD)
 @json_option
 @ledger_option
 @click.pass_context
