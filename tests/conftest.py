@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import dynamodb_local as dynamodb_local_server
-from tests.support import roots
+from tests.support import postgres_server, roots
 from tests.support.lane_plugin import LanePlugin
 from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
 from tests.support.scratch import Scratch
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LANES = (
     Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
+    Lane(name="postgres", prepare=postgres_server.prepare),
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
     Lane(name="roots", prepare=roots.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
@@ -57,6 +58,13 @@ def dynamodb_local() -> Iterator[str]:
     """The endpoint of a real DynamoDB Local, one per session (and worker)."""
     with dynamodb_local_server.DynamoDbLocal() as server:
         yield server.endpoint
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgres_server.PostgresServer]:
+    """A real PostgreSQL, one per session (and worker)."""
+    with postgres_server.PostgresServer() as server:
+        yield server
 
 
 @pytest.fixture

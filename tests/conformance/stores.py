@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import boto3
 import pytest
@@ -24,6 +25,9 @@ from cronce.aws.sigv4 import Credentials
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.dynamo.signed_http import SignedHttp
 from cronce.stores.memory import MemoryStore
+from cronce.stores.postgres import PostgresStore
+from cronce.stores.postgres.address import Address, parse_address
+from cronce.stores.postgres.wire import literal
 from cronce.stores.sqlite import SqliteStore
 from tests.support.clocks import ManualClock
 
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
     from cronce.stores.store import Store
     from cronce.vocabulary.policy import Policy
+    from tests.support.postgres_server import PostgresServer
 
 REGION = "eu-west-1"
 
@@ -151,9 +156,52 @@ def dynamodb_local_lean(request: pytest.FixtureRequest) -> Iterator[Lab]:
     lab.store.close()
 
 
+class TimelessPostgresStore(PostgresStore):
+    """The same for PostgreSQL."""
+
+    @property
+    def answered_at(self) -> None:
+        """Nothing."""
+        return
+
+
+@contextmanager
+def postgres(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A table of a real PostgreSQL."""
+    server: PostgresServer = request.getfixturevalue("postgres")
+    store = TimelessPostgresStore(address_in(server.url()), call_timeout=timedelta(seconds=6))
+    store.create()
+
+    def put(item: dict[str, Any]) -> None:
+        values = (item["key"], item["job"], item.get("token") or "", json.dumps(item))
+        key, job, token, text = (literal(value) for value in values)
+        statement = (
+            "INSERT INTO cronce_ledger (job_hash, key, job, version, token, item)"
+            f" VALUES (sha256({job}), {key}, {job}, {item.get('version') or 0}, {token}, {text})"
+            " ON CONFLICT (job_hash, key) DO UPDATE"
+            " SET version = excluded.version, token = excluded.token, item = excluded.item"
+        )
+        store._ask(statement)
+
+    def erase(job: str, key: str) -> None:
+        statement = f"DELETE FROM cronce_ledger WHERE job = {literal(job)} AND key = {literal(key)}"
+        store._ask(statement)
+
+    yield Lab(store=store, put=put, erase=erase)
+    store.close()
+
+
+def address_in(url: str) -> Address:
+    """The address in the URL of a PostgreSQL ledger."""
+    place, _, query = url.partition("://")[2].partition("?")
+    options = dict(part.split("=", 1) for part in query.split("&") if part)
+    return parse_address(place, options, {}, unquote, what="ledger")
+
+
 STORES = [
     pytest.param(memory, id="memory"),
     pytest.param(sqlite, id="sqlite"),
+    pytest.param(postgres, id="postgres", marks=pytest.mark.lane("postgres")),
     pytest.param(moto, id="moto"),
     pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cronce import Ledger
 from tests.processes.conftest import table_url
 
 if TYPE_CHECKING:
@@ -20,11 +21,17 @@ PROCESSES = 16
 REFUSALS = {"ALREADY_SUCCEEDED", "RUNNING_ELSEWHERE"}
 
 
-@pytest.fixture(params=["sqlite", "dynamodb"])
+@pytest.fixture(params=["sqlite", "dynamodb", "postgres"])
 def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A ledger to race for, in a file and in DynamoDB Local."""
+    """A ledger to race for."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/race.db"
+    if request.param == "postgres":
+        url: str = request.getfixturevalue("postgres").url()
+        ledger = Ledger.from_url(url)
+        ledger.create()
+        ledger.close()
+        return url
     return table_url(request.getfixturevalue("table"), request.getfixturevalue("dynamodb_local"))
 
 
@@ -49,6 +56,7 @@ def raced() -> Callable[..., dict[str, Any]]:
     [
         pytest.param("sqlite", 40, id="sqlite"),
         pytest.param("dynamodb", 8, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
+        pytest.param("postgres", 12, id="postgres", marks=pytest.mark.lane("postgres")),
     ],
     indirect=["ledger_url"],
 )
@@ -68,6 +76,7 @@ def test_processes_that_ask_within_milliseconds_start_one_child_a_period(
     [
         pytest.param("sqlite", id="sqlite"),
         pytest.param("dynamodb", id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
+        pytest.param("postgres", id="postgres", marks=pytest.mark.lane("postgres")),
     ],
     indirect=True,
 )

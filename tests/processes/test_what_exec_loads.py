@@ -11,8 +11,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cronce
+from cronce import Ledger
+
+if TYPE_CHECKING:
+    from tests.support.postgres_server import PostgresServer
 
 SOURCE_ROOT = str(Path(cronce.__file__).parents[1])
 
@@ -57,6 +62,11 @@ cronce.stores.dynamo cronce.stores.dynamo.attributes cronce.stores.dynamo.readin
 cronce.stores.dynamo.store cronce.stores.dynamo.transport
 """
 SQLITE = "sqlite3 cronce.stores.sqlite"
+POSTGRES = """
+hashlib cronce.aws.answers
+cronce.stores.postgres cronce.stores.postgres.address cronce.stores.postgres.errors cronce.stores.postgres.sql
+cronce.stores.postgres.store cronce.stores.postgres.wire
+"""
 WINNER = """
 ctypes struct cronce.guard.checkpoints cronce.guard.child cronce.guard.keeper cronce.guard.kernel_timer
 cronce.guard.processes cronce.guard.run_command
@@ -75,6 +85,15 @@ def test_on_sqlite_it_loads_what_it_uses(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
     assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE, WINNER)
     assert loaded(url, tmp_path) == words(STANDARD, OURS, SQLITE)
+
+
+def test_on_postgresql_it_loads_what_it_uses(postgres: PostgresServer, tmp_path: Path) -> None:
+    """The same; a password adds SCRAM."""
+    ledger = Ledger.from_url(postgres.url())
+    ledger.create()
+    ledger.close()
+    assert loaded(postgres.url(), tmp_path) == words(STANDARD, OURS, POSTGRES, WINNER)
+    assert loaded(postgres.url(), tmp_path) == words(STANDARD, OURS, POSTGRES)
 
 
 def test_value_classes_are_of_one_kind_on_this_way_and_of_the_standard_kind_elsewhere() -> None:

@@ -66,7 +66,7 @@ class DynamoDbLocal:
     def __enter__(self) -> Self:
         """Start the server and wait until it answers."""
         for _ in range(_STARTS):
-            self._port = _free_port()
+            self._port = free_port()
             self._server = self._start()
             if self._answers():
                 self._warm_up()
@@ -218,7 +218,8 @@ def _unpack(archive: Path, target: Path) -> None:
                 path.write_bytes(packed.extractfile(member).read())  # type: ignore[union-attr]  # a file has content
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A TCP port of the loopback address that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -56,7 +56,13 @@ class Proxy:
     @property
     def endpoint(self) -> str:
         """The URL for a client, instead of the server's."""
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """The port for a client, instead of the server's."""
+        port: int = self._listener.getsockname()[1]
+        return port
 
     @property
     def mode(self) -> Mode:

@@ -28,6 +28,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="cronce-tests-"))
+        self._folder.chmod(0o711)  # PostgreSQL, which does not run as root, has a folder in it
         self._outer = os.environ.get("TMPDIR")
         self._kept = False
         self._use(str(self._folder))

@@ -52,7 +52,7 @@ def test_opening_makes_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lease", "timeout"), [(MINUTE, 3.0), (timedelta(seconds=24), 3.0), (timedelta(seconds=8), 1.0)]
 )
-@pytest.mark.parametrize("url", ["dynamodb://runs?region=eu-west-1", "sqlite:///runs.db"])
+@pytest.mark.parametrize("url", ["dynamodb://runs?region=eu-west-1", "sqlite:///runs.db", "postgresql://ada@db/shop"])
 def test_the_time_limits_follow_from_the_lease(url: str, lease: timedelta, timeout: float) -> None:
     """Three tries fit in less than half of it (L16)."""
     assert open_store(url, lease=lease).call_timeout == timedelta(seconds=timeout)
@@ -66,7 +66,7 @@ def test_the_time_limits_follow_from_the_lease(url: str, lease: timedelta, timeo
         (7, "7 is not usable"),
         (b"sqlite:///runs.db", "is not usable"),
         ("runs", "'runs' is not usable"),
-        ("postgres://host/db", "allowed: dynamodb://"),
+        ("mysql://host/db", "allowed: dynamodb://"),
         ("dynamodb://", "table: '' is not usable"),
         ("dynamodb://ab", "table: 'ab' is not usable; allowed: 3 to 255"),
         ("dynamodb://a b c?region=eu-west-1", "table: 'a b c'"),

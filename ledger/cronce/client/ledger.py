@@ -91,7 +91,7 @@ class Ledger:
     def from_url(
         cls, url: str, *, policy: Policy | None = None, what: str = "ledger", owner: str | None = None
     ) -> Ledger:
-        """The ledger at `dynamodb://TABLE?region=` or `sqlite:///PATH`.
+        """The ledger at `dynamodb://TABLE?region=`, `postgresql://USER@HOST/DATABASE` or `sqlite:///PATH`.
 
         Args:
             url: Where the rows are.

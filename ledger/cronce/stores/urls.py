@@ -1,14 +1,18 @@
-"""`dynamodb://runs?region=eu-west-1` and `sqlite:///runs.db` -> a store."""
+"""`dynamodb://runs?region=eu-west-1`, `postgresql://ada@db/shop` and `sqlite:///runs.db` -> a store."""
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import timedelta
 
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import InputInvalidError
 
-_ALLOWED = "dynamodb://TABLE?region=REGION&endpoint=URL, or sqlite:///PATH (sqlite:////PATH from the root)"
+_ALLOWED = (
+    "dynamodb://TABLE?region=REGION&endpoint=URL, postgresql://USER@HOST:PORT/DATABASE,"
+    " or sqlite:///PATH (sqlite:////PATH from the root)"
+)
 
 _TABLE = re.compile(r"[A-Za-z0-9_.\-]{3,255}|arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.\-]{3,255}")
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
@@ -39,6 +43,8 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
             from cronce.stores.sqlite import SqliteStore  # noqa: PLC0415  # only what is used is loaded
 
             return SqliteStore(_decoded(place[1:]), timeout=call_timeout)
+        case "postgresql" | "postgres":
+            return _open_postgres(place, options, call_timeout, what=what)
         case _:
             raise _unusable(what, url)
 
@@ -65,6 +71,13 @@ def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *
     if endpoint is not None and not is_endpoint(endpoint):
         raise InputInvalidError(f"{what} endpoint", endpoint, "a URL such as http://localhost:8000")
     return DynamoStore(table, region=region, endpoint=endpoint, call_timeout=call_timeout)
+
+
+def _open_postgres(place: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
+    from cronce.stores.postgres import PostgresStore  # noqa: PLC0415  # only what is used is loaded
+    from cronce.stores.postgres.address import parse_address  # noqa: PLC0415  # same
+
+    return PostgresStore(parse_address(place, options, os.environ, _decoded, what=what), call_timeout=call_timeout)
 
 
 def _unusable(what: str, url: object) -> InputInvalidError:

@@ -14,6 +14,7 @@ from cronce.cli.output.wording import visible
 Examples:
   cronce init --ledger sqlite:///runs.db
   cronce init --ledger 'dynamodb://runs?region=eu-west-1'
+  cronce init --ledger postgresql://ada@db.example.com/shop
 
 \b
 Exit codes: 0 created, or it exists; 64 bad usage, or a table with other keys;
@@ -21,7 +22,7 @@ Exit codes: 0 created, or it exists; 64 bad usage, or a table with other keys;
 )
 @ledger_option
 def command(*, url: str | None) -> None:
-    """Create the ledger's table or file, unless it exists."""
+    """Create the ledger's table or file, or upgrade its table."""
     with opened(url) as ledger:
         created = ledger.create()
         click.echo(f"{'Created' if created else 'Already exists'}: {visible(ledger.where)}")
