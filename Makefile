@@ -71,6 +71,8 @@ constraints: .cache/uv/bin/uv ## Pin every package that the requirements need, w
 	$(UV) -o tests/e2e/locks/emulator.txt tests/e2e/requirements.txt
 	$(UV) -o tests/e2e/locks/digest.txt examples/digest/requirements.txt tests/e2e/digest-requirements.txt
 	$(UV) -o tests/e2e/locks/beats.txt tests/e2e/beats/requirements.txt
+	$(UV) -o tests/terraform/locks/terraform.txt tests/terraform/requirements.txt
+	$(UV) --no-deps -o tests/terraform/locks/schema.txt tests/terraform/schema-requirements.txt
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build cdk.out dist

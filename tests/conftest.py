@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import dynamodb_local as dynamodb_local_server
 from tests.support import postgres_server, roots
+from tests.support import terraform as terraform_lane
 from tests.support.lane_plugin import LanePlugin
 from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
 from tests.support.scratch import Scratch
@@ -26,6 +27,7 @@ LANES = (
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
     Lane(name="roots", prepare=roots.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
+    Lane(name="terraform", prepare=terraform_lane.prepare),
 )
 
 

@@ -14,6 +14,7 @@ LOCKS = {
     "tests/e2e/locks/emulator.txt": "tests/e2e/requirements.txt",
     "tests/e2e/locks/digest.txt": "tests/e2e/digest-requirements.txt",
     "tests/e2e/locks/beats.txt": "tests/e2e/beats/requirements.txt",
+    "tests/terraform/locks/terraform.txt": "tests/terraform/requirements.txt",
 }
 PIN = re.compile(r"^([\w.-]+)(?:\[[\w, -]+\])?==([\w.]+)", re.MULTILINE)
 

