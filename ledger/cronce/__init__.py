@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cronce.client.claim import *  # noqa: F403  # the `__all__` of each module is the list of names
     from cronce.client.ledger import *  # noqa: F403
     from cronce.guard.once import *  # noqa: F403
+    from cronce.protocol.effects import *  # noqa: F403
     from cronce.protocol.requests import *  # noqa: F403
     from cronce.vocabulary.errors import *  # noqa: F403
     from cronce.vocabulary.policy import *  # noqa: F403
@@ -27,6 +28,7 @@ _HOMES = (
     "client.claim",
     "client.ledger",
     "guard.once",
+    "protocol.effects",
 )
 """In the order of their imports: to look for a name in one loads only what the name's own module needs anyway."""
 

@@ -25,6 +25,7 @@ from cronce import (
 )
 from cronce.client.leadership import Leadership
 from cronce.ecs import CallRefusedError, CallUnavailableError
+from cronce.protocol.records import RunRecord
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.settings import PinnedService
@@ -196,7 +197,7 @@ class TestMissed:
         swap = store.swap
 
         def claims_first(record: Record, expected: Record | None) -> Swapped:
-            if record.job == JOB and record.owner == "cronce:watchdog":
+            if isinstance(record, RunRecord) and (record.job, record.owner) == (JOB, "cronce:watchdog"):
                 store.swap = swap  # type: ignore[method-assign]
                 world.claim()
             return swap(record, expected)

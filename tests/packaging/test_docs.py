@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
-from cronce import Policy, RefusalReason
+from cronce import EffectState, OnUnknown, Policy, RefusalReason
 from cronce.cli.app import cronce as command_line
-from cronce.protocol.records import RunRecord, SlotRecord
+from cronce.protocol.records import EffectsRecord, RunRecord, SlotRecord
 from cronce.protocol.transitions import TRANSITIONS
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.states import Reason, Trigger
@@ -47,6 +47,39 @@ def test_every_attribute_of_the_slot_is_described() -> None:
     paragraph = PROTOCOL[PROTOCOL.index("**The slot**") :].partition("Reasons:")[0]
     described = set(re.findall(r"`(\w+)`", paragraph))
     assert set(field_names(SlotRecord)) - {"job", "extra"} - described == set()
+
+
+def test_every_attribute_of_a_segment_of_effects_is_described() -> None:
+    """In the paragraph about it, and each state."""
+    paragraph = PROTOCOL[PROTOCOL.index("**A segment of effects**") :].partition("Reasons:")[0]
+    described = set(re.findall(r"`(\w+)`", paragraph))
+    assert {*field_names(EffectsRecord), *EffectState} - {"job", "extra"} - described == set()
+
+
+def test_every_state_of_an_effect_is_described() -> None:
+    """In the table and in the picture."""
+    page = (ROOT / "docs" / "effects.md").read_text()
+    picture = (ROOT / "docs" / "img" / "effect-states.svg").read_text()
+    assert [s.name for s in EffectState if f"| {s.name} |" not in page or f">{s.name}<" not in picture] == []
+    assert [choice for choice in OnUnknown if f'`on_unknown="{choice}"`' not in page] == []
+
+
+def test_the_effects_pages_python_runs(tmp_path: Path) -> None:
+    """Each example in the same empty folder; the second one finds nothing done, because its period is another."""
+    told = {
+        "CRONCE_LEDGER": f"sqlite:///{tmp_path}/runs.db",
+        "CRONCE_JOB": "daily-digest",
+        "CRONCE_PERIOD": "2026-11-29",
+    }
+    printed = []
+    for example in _python((ROOT / "docs" / "effects.md").read_text()):
+        command = [sys.executable, "-c", example]
+        ran = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **told}, capture_output=True, text=True, check=True
+        )
+        printed.append(ran.stdout)
+    mails = "mail to ann@example.com\nmail to ben@example.com\n"
+    assert printed == [mails, mails, "report of 3100 rows\n"]
 
 
 def test_every_reason_and_trigger_is_described() -> None:

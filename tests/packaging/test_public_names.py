@@ -15,9 +15,9 @@ import cronce
 PACKAGE = Path(cronce.__file__).parent
 
 PUBLIC = """
-CatchUp Claim ClockSkewError ConcurrencyPolicy CronceError InputInvalidError InputMissingError LeaseLostError Ledger
-LedgerUnavailableError OnLost Policy Reason RecordUnreadableError Refusal RefusalReason Status StopRequestedError
-Trigger run_once
+CatchUp Claim ClockSkewError ConcurrencyPolicy CronceError EffectState InputInvalidError InputMissingError
+LeaseLostError Ledger LedgerUnavailableError OnLost OnUnknown Policy Reason RecordUnreadableError Refusal
+RefusalReason Status StopRequestedError Trigger run_once
 """
 
 ENTRY_POINTS = {"main", "command"}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import cronce
+from tests.simulation.effects import EffectSearch, plan, short_segments
 from tests.simulation.exhaustive import default_plan
 from tests.simulation.fleet import Fleet
 from tests.simulation.rules import BrokenRuleError
@@ -31,6 +32,12 @@ def main() -> int:
             scenario.search(bound).hunt()
         except Exception as error:  # noqa: BLE001  # a protocol that crashes is caught as well
             return _caught(f"exhaustive: {scenario}", error)
+    for size, on_unknown, attempts, faults in () if options.fleets_only else plan():
+        try:
+            with short_segments(size):
+                EffectSearch(on_unknown, attempts=attempts, faults=faults).explore()
+        except Exception as error:  # noqa: BLE001
+            return _caught(f"effects: {attempts} attempts, {on_unknown}", error)
     for seed in range(1, FLEETS + 1):
         try:
             Fleet(seed).run()

@@ -37,7 +37,7 @@ class Mutant:
 
 _CLAIMING, _HOLDING = "protocol/claiming.py", "protocol/holding.py"
 _SLOT, _OBSERVING = "protocol/overlap.py", "protocol/observing.py"
-_RECORDS = "protocol/records.py"
+_RECORDS, _EFFECTS = "protocol/records.py", "protocol/effects.py"
 
 MUTANTS = (
     Mutant(
@@ -425,6 +425,90 @@ MUTANTS = (
         "if isinstance(decision, Settle) and heard and standing is None:",
         "a host whose clock is minutes ahead records a tick as missed",
     ),
+    Mutant(
+        "tail read but not taken",
+        _EFFECTS,
+        "return replace(segment, attempt=run.attempt, token=run.token, expires_at=run.expires_at)",
+        "return segment",
+        "an old attempt notes and tries effects that its successor tries too",
+    ),
+    Mutant(
+        "missing tail not made",
+        _EFFECTS,
+        "if found is None and mine.attempt == 1:",
+        "if found is None:",
+        "an old attempt makes the row after its successor looked, and tries what that one tries",
+    ),
+    Mutant(
+        "tail taken back",
+        _EFFECTS,
+        "if found is not None and found.attempt > mine.attempt:",
+        "if found is not None and found.attempt == mine.attempt + 9:",
+        "an old attempt that wakes up locks its successor out",
+    ),
+    Mutant(
+        "notes on whatever tail stands",
+        _EFFECTS,
+        "isinstance(answer.stands, EffectsRecord) and _is_of(answer.stands, held.run):",
+        "isinstance(answer.stands, EffectsRecord):",
+        "an old attempt goes on in its successor's tail",
+    ),
+    Mutant(
+        "closed segment continued",
+        _EFFECTS,
+        "        if tail.closed:\n",
+        "        if tail.closed is True:\n",
+        "rows grow without limit",
+    ),
+    Mutant(
+        "earlier segment overrides a later one",
+        _EFFECTS,
+        "        effects.update(segment.effects)\n",
+        "        effects = {**segment.effects, **effects}\n",
+        "what is done counts as unknown",
+    ),
+    Mutant(
+        "unknown effect repeated by those who skip",
+        _EFFECTS,
+        "return on_unknown is OnUnknown.REPEAT",
+        "return on_unknown is OnUnknown.SKIP",
+        "one customer gets two mails, another one none",
+    ),
+    Mutant(
+        "notes after a full segment dropped",
+        _EFFECTS,
+        'closed="yes"), entries[place:]',
+        'closed="yes"), ()',
+        "effects are tried that nobody noted",
+    ),
+    Mutant(
+        "forced repeat finds everything done",
+        _EFFECTS,
+        "if past.status is Status.SUCCEEDED), default=0)",
+        "if past.status is Status.SKIPPED), default=0)",
+        "a person repeats a success, and nothing happens",
+    ),
+    Mutant(
+        "tried before it is noted",
+        "client/effects.py",
+        "        if begun:\n            self.write()\n",
+        "        if begun and len(begun) > 1:\n            self.write()\n",
+        "after a crash, an effect that happened counts as never tried",
+    ),
+    Mutant(
+        "error noted as done",
+        "client/effects.py",
+        "EffectState.DONE if error is None else EffectState.UNKNOWN",
+        "EffectState.DONE",
+        "a mail that could not be sent is never sent",
+    ),
+    Mutant(
+        "one effect begun by two threads",
+        "client/effects.py",
+        "if key not in self._begun and may_try",
+        "if may_try",
+        "under `repeat`, two threads send the same mail",
+    ),
 )
 
 
@@ -479,7 +563,8 @@ def caught_by(mutant: Mutant | None) -> str | None:
 
 def _unit_tests() -> list[str]:
     folder = _REPOSITORY / "tests" / "unit"
-    names = ("test_claiming.py", "test_holding.py", "test_overlap.py", "test_observing.py", "test_states.py")
+    names = [f"test_{name}.py" for name in ("claiming", "holding", "overlap", "observing", "states")]
+    names += ["test_effects.py", "test_claim_effects.py"]
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 

@@ -175,7 +175,7 @@ def frozen(value: object) -> Hashable:
             return value.__code__, tuple(frozen(cell.cell_contents) for cell in value.__closure__ or ())
         case Mapping():
             return tuple(sorted((key, frozen(item)) for key, item in value.items()))
-        case tuple():
+        case tuple() | list():
             return tuple(frozen(item) for item in value)
         case _ if hasattr(type(value), "__match_args__"):
             return type(value), *(frozen(getattr(value, name)) for name in _names(type(value)))  # type: ignore[arg-type]  # a class is hashable

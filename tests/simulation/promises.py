@@ -10,7 +10,7 @@ from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held, Lost, finish
 from cronce.protocol.observing import NotReleased, ReleaseRequest, release
 from cronce.protocol.operations import Get, Now, Running, Skew, Steps, Swap, Swapped
-from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotMode, SlotRecord, run_key
+from cronce.protocol.records import SLOT_KEY, EffectsRecord, Record, RunRecord, SlotMode, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
@@ -158,3 +158,5 @@ def shown(record: Record | None) -> str:
         case SlotRecord():
             holder = f"{record.period} attempt {record.attempt} ({record.owner})"
             return f"slot v{record.version} of {holder}, fence {record.fence}"
+        case EffectsRecord():
+            return f"segment {record.number} v{record.version} of attempt {record.attempt}: {dict(record.effects)}"

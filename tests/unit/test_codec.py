@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.protocol.records import PastAttempt, Record, RunRecord, SlotRecord
+from cronce.protocol.records import EffectsRecord, PastAttempt, Record, RunRecord, SlotRecord
 from cronce.stores.codec import decode, encode, encode_time
 from cronce.vocabulary.errors import RecordUnreadableError
 from cronce.vocabulary.states import Status, Trigger
@@ -211,4 +211,46 @@ def test_a_row_without_a_status_is_no_run() -> None:
 def test_a_row_of_another_kind_is_no_run() -> None:
     """Its key says so."""
     with pytest.raises(RecordUnreadableError, match="neither 'slot' nor 'run#'"):
-        decode({"job": JOB, "key": "effect#1", "status": "RUNNING"})
+        decode({"job": JOB, "key": "other#1", "status": "RUNNING"})
+
+
+@pytest.mark.parametrize("key", ["effect#1", f"effect#{PERIOD}#", f"effect#{PERIOD}#x"])
+def test_the_key_of_a_segment_has_a_number(key: str) -> None:
+    """Another row would be written instead."""
+    with pytest.raises(RecordUnreadableError, match="no period and number"):
+        decode({"job": JOB, "key": key, "attempt": 1, "token": "t"})
+
+
+def test_a_segment_without_an_attempt_is_unreadable() -> None:
+    """Nobody can say who may write it."""
+    with pytest.raises(RecordUnreadableError, match="attribute attempt is missing"):
+        decode({"job": JOB, "key": f"effect#{PERIOD}#000001", "token": "t"})
+
+
+def test_a_segment_reads_like_this() -> None:
+    """A line for each effect; what a newer version calls a state is kept."""
+    segment = EffectsRecord(
+        job=JOB,
+        period=PERIOD,
+        number=1,
+        version=3,
+        attempt=2,
+        token="t",
+        effects={"ann": "done", "ben": "unknown", "cem": "some new state"},
+        steps={"export": '{"rows":7}'},
+        expires_at=T0,
+    )
+    assert encode(segment) == {
+        "job": "daily-digest",
+        "key": "effect#2026-11-29#000001",
+        "period": "2026-11-29",
+        "number": 1,
+        "version": 3,
+        "attempt": 2,
+        "token": "t",
+        "effects": "ann\tdone\nben\tunknown\ncem\tsome new state",
+        "steps": 'export\t{"rows":7}',
+        "expires_at": 1795932000,
+        "schema": 1,
+    }
+    assert decode(encode(segment)) == segment

@@ -87,14 +87,14 @@ def test_a_job_that_cannot_be_seen_or_stored_is_refused(job: object) -> None:
         checked_job(job)
 
 
-@pytest.mark.parametrize("period", ["2026-11-29", "2026-W48", "2026-Q4", "1", "x" * MAX_PERIOD_BYTES, "ü" * 510])
+@pytest.mark.parametrize("period", ["2026-11-29", "2026-W48", "2026-Q4", "1", "x" * MAX_PERIOD_BYTES, "ü" * 500])
 def test_a_period_is_any_text(period: str) -> None:
     """What is no timestamp stands as it is, up to 1,020 bytes: the sort key less `run#`."""
     assert checked_period(period) == period
 
 
 @pytest.mark.parametrize(
-    "period", ["", "a#b", "#", "x" * (MAX_PERIOD_BYTES + 1), "ü" * 510 + "x", None, 20261129, " 2026"]
+    "period", ["", "a#b", "#", "x" * (MAX_PERIOD_BYTES + 1), "ü" * 500 + "x", None, 20261129, " 2026"]
 )
 def test_a_period_that_cannot_be_part_of_a_key_is_refused(period: object) -> None:
     """Two different pairs never share a key: the separator is refused."""

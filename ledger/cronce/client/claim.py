@@ -23,10 +23,11 @@ slow answer or a stepped wall clock does not extend it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from cronce.client.driver import Driver
 from cronce.client.reporting import report
@@ -48,7 +49,13 @@ from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Status
 from cronce.vocabulary.values import checked_member, value_class
 
+if TYPE_CHECKING:
+    from cronce.client.effects import Effect, Effects
+    from cronce.protocol.effects import OnUnknown
+
 __all__ = ["Claim", "Refusal"]
+
+T = TypeVar("T")
 
 _EXPLANATIONS = {
     RefusalReason.ALREADY_SUCCEEDED: "already done",
@@ -116,6 +123,7 @@ class Claim:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._after_beat: Callable[[], None] | None = None
+        self._effects: Effects | None = None
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -200,8 +208,7 @@ class Claim:
             LeaseLostError: The claim is lost; stop at once.
             StopRequestedError: The claim is held, but the work should stop now.
         """
-        if self.lost:
-            raise self._lease_lost()
+        self._check_held()
         if reason := self.stop_requested:
             msg = f"attempt {self.attempt} of {self.job} {self.period} should stop now: {reason}"
             raise StopRequestedError(msg)
@@ -242,6 +249,76 @@ class Claim:
         """
         encoded = encode_checkpoint_text(text)
         self._hold(lambda held: renew(held, checkpoint=encoded))
+
+    def once(self, key: str, *, on_unknown: OnUnknown | str = "skip") -> Effect:
+        """Begin an effect that must not happen twice inside this run, or learn that it must not be tried again.
+
+        It is noted in the ledger before this returns, and again when the `with` block ends. An effect whose process
+        died in between, or whose block raised an error, is UNKNOWN: it may have happened.
+
+        Args:
+            key: Name of the effect inside the run, at most 1,024 bytes, such as a customer's id.
+            on_unknown: `skip` for at most once, `repeat` for at least once.
+
+        Raises:
+            InputInvalidError: The key cannot be used.
+            LeaseLostError: This claim no longer holds the run; do not try the effect.
+            LedgerUnavailableError: The effects of the run cannot be read or written.
+
+        Example:
+            >>> from cronce import Ledger
+            >>> claim = Ledger.from_url("sqlite:///runs.db").claim("daily-digest", "2026-11-29")
+            >>> with claim:
+            ...     for customer in ("ann", "ben", "ann"):
+            ...         with claim.once(customer) as effect:
+            ...             if effect:
+            ...                 print("mail to", customer)
+            mail to ann
+            mail to ben
+        """
+        return self._open_effects().once(key, on_unknown)
+
+    def once_each(
+        self,
+        items: Iterable[T],
+        *,
+        key: Callable[[T], str] | None = None,
+        batch: int = 1,
+        on_unknown: OnUnknown | str = "skip",
+    ) -> Iterator[T]:
+        """The items whose effects are to be tried now, one after the other; for a loop in one thread.
+
+        When the loop asks for the next item, the effect of the last one is done. One write notes that, and the next
+        batch. After a crash, up to `batch` effects are UNKNOWN.
+
+        Args:
+            items: What to loop over.
+            key: Makes the effect's key of an item; None if the items are the keys.
+            batch: How many effects are noted with one write before they are tried.
+            on_unknown: As in `once`.
+
+        Raises:
+            InputInvalidError: A value cannot be used.
+            LeaseLostError: This claim no longer holds the run.
+            LedgerUnavailableError: The effects of the run cannot be read or written.
+        """
+        return self._open_effects().once_each(items, key, batch, on_unknown)
+
+    def step(self, name: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # what `work` returns, as JSON keeps it
+        """The result of that step of the run: of an earlier attempt if that finished it, else of `work`, called now.
+
+        A step that an attempt did not finish is repeated by the next one.
+
+        Args:
+            name: Name of the step inside the run, at most 1,024 bytes.
+            work: Does the step; returns a small JSON value, at most 32 KB.
+
+        Raises:
+            InputInvalidError: The name cannot be used, or the result cannot be stored.
+            LeaseLostError: This claim no longer holds the run.
+            LedgerUnavailableError: The steps of the run cannot be read or written.
+        """
+        return self._open_effects().step(name, work)
 
     def complete(self, result: object = None) -> None:
         """Record the success, and release the job for its next run.
@@ -336,15 +413,48 @@ class Claim:
         except LeaseLostError as lost:
             error.add_note(f"also, {lost}")
 
+    def _open_effects(self) -> Effects:
+        if self._effects is None:  # looked at first: who waits here for another thread's write cannot share it
+            with self._lock:
+                if self._effects is None:
+                    from cronce.client.effects import Effects  # noqa: PLC0415  # only for work that uses them
+
+                    self._effects = Effects(self._ask, self._check_held)
+        return self._effects
+
     def _settle(self, outcome: Outcome) -> None:
+        if self._effects is not None and not self._settled:
+            with suppress(LeaseLostError, LedgerUnavailableError):  # what is not noted stays UNKNOWN
+                self._effects.write()
         self._hold(lambda held: finish(held, outcome), ends=True)
+
+    def _ask(self, operation: Callable[[Held], Steps[T | Lost]]) -> T:
+        """Perform an operation under the held claim; its answer.
+
+        Raises:
+            LeaseLostError: The claim is lost.
+            LedgerUnavailableError: The store refused the request.
+        """
+        with self._lock:
+            if self._settled:
+                raise self._already_settled()
+            self._check_held()
+            try:
+                answer = self._driver.run(operation(self._held), self._patience_if_transient)
+            except LedgerUnavailableError as error:
+                if not self.lost:
+                    raise
+                raise self._lease_lost() from error
+            if isinstance(answer, Lost):
+                self._lost_why = answer.why
+                raise self._lease_lost()
+            return answer
 
     def _hold(self, operation: Callable[[Held], Steps[Held | Lost]], *, ends: bool = False) -> None:
         """Perform an operation on the held run; after it the run is renewed, settled or lost."""
         with self._lock:
             if self._settled:
-                msg = f"the claim of {self.job} {self.period} is already settled"
-                raise RuntimeError(msg)
+                raise self._already_settled()
             if self._lost_why is not None and not ends:
                 raise self._lease_lost()
             try:
@@ -364,6 +474,16 @@ class Claim:
     def _patience(self, error: LedgerUnavailableError, waited: float) -> float:  # noqa: ARG002  # a `Patience`
         """Retry any error, missing credentials too, until trust ends."""
         return self._driver.clock.seconds_until(self._held.trusted_until)
+
+    def _patience_if_transient(self, error: LedgerUnavailableError, waited: float) -> float:
+        return self._patience(error, waited) if error.transient else 0.0
+
+    def _check_held(self) -> None:
+        if self.lost:
+            raise self._lease_lost()
+
+    def _already_settled(self) -> RuntimeError:
+        return RuntimeError(f"the claim of {self.job} {self.period} is already settled")
 
     def _lease_lost(self) -> LeaseLostError:
         return LeaseLostError(self.job, self.period, self.attempt, self._lost_why or "")

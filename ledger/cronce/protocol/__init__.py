@@ -7,6 +7,7 @@
 - `claiming`: acquire a run, or say why not
 - `overlap`: acquire the job, so that two runs of it never overlap
 - `holding`: what the holder of a run does: renew, checkpoint, finish
+- `effects`: what an attempt notes about its effects and steps
 - `observing`: what others do to a run: mark it lost, missed or stopped, release it
 - `retrying`: whether a machine starts the next attempt, and after which delay
 """

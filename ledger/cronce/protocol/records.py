@@ -16,6 +16,7 @@ SCHEMA = 1
 
 SLOT_KEY = "slot"
 RUN_PREFIX = "run#"
+EFFECT_PREFIX = "effect#"
 
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
@@ -217,6 +218,11 @@ class SlotRecord:
         """The sort key of the row."""
         return SLOT_KEY
 
+    @property
+    def expires_at(self) -> None:
+        """None: it is never deleted."""
+        return
+
     def is_held_as(self, other: SlotRecord) -> bool:
         """True if both rows name the same attempt of the same run."""
         return (self.period, self.attempt, self.token) == (other.period, other.attempt, other.token)
@@ -273,7 +279,40 @@ class SlotRecord:
         return self.newest_at is None or due > self.newest_at
 
 
-Record = RunRecord | SlotRecord
+@value_class(kw_only=True)
+class EffectsRecord:
+    """One segment of a run's effects and steps. Only the last segment is ever written, by the attempt that took it.
+
+    Attributes:
+        number: Its place among the segments of the run, from 1.
+        attempt: The attempt that wrote it last; an earlier attempt can no longer write.
+        token: The token of that attempt.
+        effects: State by key; a later segment overrides an earlier one.
+        steps: Result by name, as JSON text.
+        closed: `yes` if it is full and the next segment continues it.
+        expires_at: As in the run's row.
+    """
+
+    job: str
+    period: str
+    number: int
+    version: int
+    attempt: int
+    token: str
+    effects: Mapping[str, str] = NOTHING
+    steps: Mapping[str, str] = NOTHING
+    closed: str | None = None
+    expires_at: datetime | None = None
+    schema: int = SCHEMA
+    extra: Mapping[str, Any] = NOTHING
+
+    @property
+    def key(self) -> str:
+        """The sort key of the row."""
+        return effects_key(self.period, self.number)
+
+
+Record = RunRecord | SlotRecord | EffectsRecord
 
 
 @value_class(kw_only=True)
@@ -305,6 +344,11 @@ def may_be_claimed(row: RunRecord | None, now: datetime) -> bool:
 def run_key(period: str) -> str:
     """The sort key of the run of that period."""
     return RUN_PREFIX + period
+
+
+def effects_key(period: str, number: int) -> str:
+    """The sort key of that segment of the period's effects."""
+    return f"{EFFECT_PREFIX}{period}#{number:06}"
 
 
 def whole_milliseconds(at: datetime) -> datetime:

@@ -1,8 +1,8 @@
 """Record <-> item: the plain form in which every store keeps a row.
 
 An item maps attribute names to str, int, or (for `attempts`) a list of such dicts. Times are ISO 8601 in UTC with
-milliseconds, `expires_at` is in epoch seconds, and None is omitted. A person can read it in the
-console.
+milliseconds, `expires_at` is in epoch seconds, and None is omitted. Effects and steps are one text each, with a
+line per key: the key, a tab, and its state or result. A person can read it in the console.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cronce.protocol.records import (
+    EFFECT_PREFIX,
     RUN_PREFIX,
     SCHEMA,
     SLOT_KEY,
+    EffectsRecord,
     PastAttempt,
     Record,
     RunRecord,
@@ -41,7 +43,7 @@ def encode(record: Record) -> Item:
     item["key"] = record.key
     for name in _WRITTEN[type(record)]:
         value = getattr(record, name)
-        if value is not None and not (name == "waiting" and not value):
+        if value is not None and not (name in _OMITTED_IF_EMPTY and not value):
             item[name] = _encode_value(name, value)
     return item
 
@@ -58,7 +60,9 @@ def decode(item: Mapping[str, Any]) -> Record:
     schema = item.get("schema", SCHEMA)
     if not isinstance(schema, int) or schema > SCHEMA:
         raise RecordUnreadableError(job, key, f"schema {schema!r} is newer than {SCHEMA}")
-    kind = SlotRecord if key == SLOT_KEY else RunRecord
+    kind: type[Record] = SlotRecord if key == SLOT_KEY else RunRecord
+    if key.startswith(EFFECT_PREFIX):
+        kind = EffectsRecord
     known = _WRITTEN[kind]
     values: dict[str, Any] = {}
     for name, value in item.items():
@@ -71,6 +75,8 @@ def decode(item: Mapping[str, Any]) -> Record:
     values.setdefault("version", 0)
     if kind is SlotRecord:
         return SlotRecord(**values, extra=extra)
+    if kind is EffectsRecord:
+        return _decode_segment(job, key, values, extra)
     if not key.startswith(RUN_PREFIX):
         raise RecordUnreadableError(job, key, f"the key is neither {SLOT_KEY!r} nor {RUN_PREFIX!r} and a period")
     if "status" not in values:
@@ -101,11 +107,23 @@ def from_json(job: str, key: str, text: str | bytes) -> Record:
     return decode(item)
 
 
+def _decode_segment(job: str, key: str, values: dict[str, Any], extra: Item) -> EffectsRecord:
+    values["period"], _, number = key.removeprefix(EFFECT_PREFIX).rpartition("#")
+    if not values["period"] or not number.isdecimal():
+        raise RecordUnreadableError(job, key, "the key has no period and number")
+    for name in ("attempt", "token"):
+        if name not in values:
+            raise RecordUnreadableError(job, key, f"attribute {name} is missing")
+    return EffectsRecord(**values | {"number": int(number)}, extra=extra)
+
+
 _WRITTEN: dict[type, frozenset[str]] = {
     RunRecord: frozenset(field_names(RunRecord)) - {"extra"},
     SlotRecord: frozenset(field_names(SlotRecord)) - {"extra"},
+    EffectsRecord: frozenset(field_names(EffectsRecord)) - {"extra"},
 }
-_NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "schema"})
+_NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "schema", "number"})
+_OMITTED_IF_EMPTY = frozenset({"waiting", "effects", "steps"})
 
 
 def _encode_value(name: str, value: Any) -> Any:
@@ -113,6 +131,8 @@ def _encode_value(name: str, value: Any) -> Any:
         return int(value.timestamp())
     if name in ("attempts", "waiting"):
         return [_encode_part(part) for part in value]
+    if name in ("effects", "steps"):
+        return "\n".join(map("\t".join, value.items()))
     if isinstance(value, datetime):
         return encode_time(value)
     return value if isinstance(value, int) else str(value)
@@ -159,11 +179,18 @@ def _decode_epoch(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def _decode_lines(text: str) -> dict[str, str]:
+    lines = (line.partition("\t") for line in text.split("\n"))
+    return {key: value for key, _, value in lines}
+
+
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     "status": Status,
     "trigger": Trigger,
     "attempts": _decode_attempts,
     "waiting": _decode_waiting,
+    "effects": _decode_lines,
+    "steps": _decode_lines,
     "newest_at": _decode_time,
     "scheduled_at": _decode_time,
     "claimed_at": _decode_time,

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, EffectsRecord, Record, RunRecord, run_key
 from cronce.stores.codec import from_json, to_json
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
@@ -317,7 +317,8 @@ def _prune(connection: sqlite3.Connection, before: float) -> None:
             record = from_json(job, key, text)
         except RecordUnreadableError:
             record = None
-        if isinstance(record, RunRecord) and record.status is not Status.RUNNING:
+        ended = isinstance(record, RunRecord) and record.status is not Status.RUNNING
+        if ended or isinstance(record, EffectsRecord):
             connection.execute("DELETE FROM ledger WHERE job = ? AND key = ?", (job, key))
         else:
             connection.execute("UPDATE ledger SET expires_at = NULL WHERE job = ? AND key = ?", (job, key))

@@ -13,8 +13,11 @@ from cronce.vocabulary.values import checked_whole, value_class
 MAX_JOB_BYTES = 2048
 """DynamoDB's limit for a partition key (Developer Guide, "Constraints in Amazon DynamoDB")."""
 
-MAX_PERIOD_BYTES = 1024 - len("run#")
-"""DynamoDB's limit for a sort key, minus the prefix of a run's key."""
+MAX_PERIOD_BYTES = 1000
+"""DynamoDB's limit for a sort key is 1,024 bytes, and the keys of a run have a prefix and a number besides."""
+
+MAX_EFFECT_BYTES = 1024
+"""Bytes of the key of an effect, or of the name of a step."""
 
 MAX_SCHEDULE_NAME = 64
 """Characters of the name of a schedule or its group (Scheduler API Reference, CreateSchedule)."""
@@ -163,6 +166,15 @@ def checked_token(token: object, *, what: str = "token") -> str:
         InputInvalidError: It is no printable text of 1 to 256 bytes.
     """
     return _checked_text(token, what=what, most=256, forbidden="")
+
+
+def checked_effect(key: object, *, what: str) -> str:
+    """The key of an effect or the name of a step, unchanged.
+
+    Raises:
+        InputInvalidError: It is no printable text of 1 to 1,024 bytes.
+    """
+    return _checked_text(key, what=what, most=MAX_EFFECT_BYTES, forbidden="")
 
 
 def checked_words(text: object, *, what: str, allowed: str = "text") -> str:

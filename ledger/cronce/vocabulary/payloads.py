@@ -40,13 +40,19 @@ def encode_checkpoint(value: object) -> str:
         InputInvalidError: It is not JSON, or too large; a truncated cursor would be wrong.
     """
     allowed = f"a small cursor: JSON (no NaN, no None alone), at most {MAX_JSON_BYTES} bytes"
-    try:
-        text = _json(value)
-    except Exception:  # noqa: BLE001  # as above
-        raise InputInvalidError("checkpoint", value, allowed) from None
-    if value is None or len(text) > MAX_JSON_BYTES:
+    if value is None:
         raise InputInvalidError("checkpoint", value, allowed)
-    return text
+    return _small_json(value, "checkpoint", allowed)
+
+
+def encode_step(name: str, value: object) -> str:
+    """The result of a step as JSON text.
+
+    Raises:
+        InputInvalidError: It is not JSON, or too large; a truncated result would be wrong.
+    """
+    allowed = f"a small value: JSON (no NaN), at most {MAX_JSON_BYTES} bytes; store what is larger elsewhere"
+    return _small_json(value, f"result of step {name!r}", allowed)
 
 
 def encode_checkpoint_text(text: str) -> str:
@@ -73,6 +79,16 @@ def decode_json(text: str | None) -> object:
     except (ValueError, RecursionError):
         return text
     return value
+
+
+def _small_json(value: object, what: str, allowed: str) -> str:
+    try:
+        text = _json(value)
+    except Exception:  # noqa: BLE001  # a foreign class may raise anything
+        raise InputInvalidError(what, value, allowed) from None
+    if len(text) > MAX_JSON_BYTES:
+        raise InputInvalidError(what, value, allowed)
+    return text
 
 
 def _json(value: object) -> str:
