@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import dynamodb_local as dynamodb_local_server
+from tests.support import pgbouncer as pgbouncer_server
 from tests.support import postgres_server, roots
 from tests.support import terraform as terraform_lane
 from tests.support.lane_plugin import LanePlugin
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LANES = (
     Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
     Lane(name="postgres", prepare=postgres_server.prepare),
+    Lane(name="pgbouncer", prepare=pgbouncer_server.prepare),
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
     Lane(name="roots", prepare=roots.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
@@ -66,6 +68,13 @@ def dynamodb_local() -> Iterator[str]:
 def postgres() -> Iterator[postgres_server.PostgresServer]:
     """A real PostgreSQL, one per session (and worker)."""
     with postgres_server.PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgres: postgres_server.PostgresServer) -> Iterator[pgbouncer_server.PgBouncer]:
+    """A real PgBouncer before that PostgreSQL, in transaction mode."""
+    with pgbouncer_server.PgBouncer(postgres) as server:
         yield server
 
 

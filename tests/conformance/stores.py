@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cronce.stores.store import Store
     from cronce.vocabulary.policy import Policy
-    from tests.support.postgres_server import PostgresServer
+    from tests.support.pgbouncer import PgBouncer
 
 REGION = "eu-west-1"
 
@@ -168,8 +168,19 @@ class TimelessPostgresStore(PostgresStore):
 @contextmanager
 def postgres(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A table of a real PostgreSQL."""
-    server: PostgresServer = request.getfixturevalue("postgres")
-    store = TimelessPostgresStore(address_in(server.url()), call_timeout=timedelta(seconds=6))
+    yield from _postgres(request.getfixturevalue("postgres").url())
+
+
+@contextmanager
+def pgbouncer(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The same through PgBouncer, over TLS."""
+    server: PgBouncer = request.getfixturevalue("pgbouncer")
+    options = {"sslmode": "verify-full", "sslrootcert": str(server.certificate)}
+    yield from _postgres(server.url(host="localhost", **options))
+
+
+def _postgres(url: str) -> Iterator[Lab]:
+    store = TimelessPostgresStore(address_in(url), call_timeout=timedelta(seconds=6))
     store.create()
 
     def put(item: dict[str, Any]) -> None:
@@ -202,6 +213,7 @@ STORES = [
     pytest.param(memory, id="memory"),
     pytest.param(sqlite, id="sqlite"),
     pytest.param(postgres, id="postgres", marks=pytest.mark.lane("postgres")),
+    pytest.param(pgbouncer, id="pgbouncer-tls", marks=[pytest.mark.lane("pgbouncer"), pytest.mark.slow]),
     pytest.param(moto, id="moto"),
     pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),

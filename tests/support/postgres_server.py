@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups") if os.geteuid() == 0 else ()
+"""Before a command that must not run as root."""
+
 PASSWORD = "pass'w\\ord/@:?"
 """Of every user whom the server asks for one."""
 
@@ -34,7 +37,7 @@ host all old 127.0.0.1/32 md5
 host all plain 127.0.0.1/32 password
 host all refused 127.0.0.1/32 reject
 """
-_USERS = "cronce", "scram", "old", "plain", "refused"
+USERS = "cronce", "scram", "old", "plain", "refused"
 _START_TIMEOUT = 60.0
 _STOP_TIMEOUT = 20.0
 
@@ -55,11 +58,9 @@ class PostgresServer:
         self._temporary = tempfile.TemporaryDirectory(prefix="cronce-postgres-")
         self.folder = Path(self._temporary.name)
         self.port = free_port()
-        self._as_user: tuple[str, ...] = ()
-        if os.geteuid() == 0:
-            self._as_user = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+        if AS_NOBODY:
             os.chown(self.folder, NOBODY, NOBODY)
-            version = [*self._as_user, str(programs / "bin" / "postgres"), "-V"]
+            version = [*AS_NOBODY, str(programs / "bin" / "postgres"), "-V"]
             if subprocess.run(version, check=False, capture_output=True).returncode:
                 shutil.copytree(programs, self.folder / "programs", symlinks=True)  # in a folder of root
                 programs = self.folder / "programs"
@@ -125,7 +126,7 @@ class PostgresServer:
         (data / "pg_hba.conf").write_text(_ACCESS)
         self._start()
         self.sql(
-            *(f"""CREATE ROLE {user} LOGIN PASSWORD '{PASSWORD.replace("'", "''")}'""" for user in _USERS),
+            *(f"""CREATE ROLE {user} LOGIN PASSWORD '{PASSWORD.replace("'", "''")}'""" for user in USERS),
             "SET password_encryption = md5",
             f"""ALTER ROLE old PASSWORD '{PASSWORD.replace("'", "''")}'""",
             database="postgres",
@@ -145,7 +146,7 @@ class PostgresServer:
         words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self._server = subprocess.Popen(
-                [*TIED_TO_STARTER, *self._as_user, *words],
+                [*TIED_TO_STARTER, *AS_NOBODY, *words],
                 cwd=self.folder,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -161,7 +162,7 @@ class PostgresServer:
             time.sleep(0.02)
 
     def _run(self, program: str, *arguments: str) -> str:
-        command = [*self._as_user, str(self._programs / program), *arguments]
+        command = [*AS_NOBODY, str(self._programs / program), *arguments]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=self.folder)
         if done.returncode:
             message = f"{program} failed: {done.stderr}"

@@ -10,11 +10,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.support.debian import CACHE, unpacked
 from tests.support.lanes import LaneUnavailableError, prepare_pid_namespace
 
 KINDS = ("scratch", "busybox", "musl", "glibc")
 _PACKAGES = ("busybox-static", "musl", "musl-dev")
-_CACHE = Path(__file__).parents[2] / ".cache" / "roots"
+_CACHE = CACHE / "roots"
 
 # The image's own program, `/app VERB`, in C and for busybox as a script.
 _PROGRAM = r"""
@@ -68,16 +69,10 @@ def prepare() -> None:
     prepare_pid_namespace()
     if os.geteuid() != 0:
         raise LaneUnavailableError("chroot needs root")
-    for tool in ("gcc", "chroot", "mount", "apt-get", "dpkg-deb"):
+    for tool in ("gcc", "chroot", "mount"):
         if shutil.which(tool, path=_PATH) is None:
             raise LaneUnavailableError(f"there is no `{tool}` (Debian: apt-get install gcc libc6-dev util-linux)")
-    if not _CACHE.exists():
-        _CACHE.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_CACHE.parent) as temporary:
-            _download(Path(temporary))
-            unpacked = Path(temporary) / "unpacked"
-            if not _CACHE.exists():  # another worker was faster
-                unpacked.rename(_CACHE)
+    unpacked(_CACHE.name, *_PACKAGES)
 
 
 def make_root(kind: str, root: Path, folder: Path) -> None:
@@ -112,21 +107,6 @@ def make_root(kind: str, root: Path, folder: Path) -> None:
 
 _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 CHROOT = shutil.which("chroot", path=_PATH) or "chroot"
-
-
-def _download(folder: Path) -> None:
-    folder.chmod(0o755)  # apt downloads as a user of its own
-    for update_first in (False, True):
-        try:
-            if update_first:
-                _run("apt-get", "update", "-qq")
-            _run("apt-get", "download", "-qq", *_PACKAGES, cwd=folder)
-            break
-        except subprocess.CalledProcessError as error:
-            if update_first:
-                raise LaneUnavailableError(f"apt-get cannot download {_PACKAGES}: {error.stderr[-300:]}") from error
-    for package in folder.glob("*.deb"):
-        _run("dpkg-deb", "-x", str(package), str(folder / "unpacked"))
 
 
 def _compile(*options: str, program: str = _PROGRAM) -> None:
