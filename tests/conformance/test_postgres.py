@@ -14,7 +14,7 @@ import pytest
 
 from cronce import Claim, Ledger
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import run_key
+from cronce.protocol.records import EffectsRecord, run_key
 from cronce.stores.codec import to_json
 from cronce.stores.postgres import PostgresStore, sql
 from cronce.stores.postgres.wire import Session, literal
@@ -172,6 +172,10 @@ def test_a_first_claim_deletes_rows_that_have_expired(store: PostgresStore, tabl
     assert periods(store) == ["ended", "late", "running"]
     store.swap(run(period="new"), None)
     assert periods(store) == ["late", "new", "running"]
+    effects = EffectsRecord(job=run().job, period="1", number=1, version=1, attempt=1, token="t", expires_at=OLD)
+    store.swap(effects, None)
+    store.swap(run(period="last"), None)
+    assert store.get(effects.job, effects.key) is None
 
 
 def periods(store: PostgresStore) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from hashlib import sha256
 
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.codec import to_json
 from cronce.stores.postgres.wire import literal
 from cronce.vocabulary.states import Status
@@ -144,7 +144,9 @@ def _row(job: str, key: str) -> str:
 
 
 def _expiry(record: Record) -> str:
-    if not isinstance(record, RunRecord) or record.expires_at is None or record.status is Status.RUNNING:
+    if isinstance(record, SlotRecord) or record.expires_at is None:
+        return "NULL"
+    if isinstance(record, RunRecord) and record.status is Status.RUNNING:
         return "NULL"
     return f"to_timestamp({int(record.expires_at.timestamp())})"
 
