@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cronce
+import cronce_lambdas
 from tests.simulation.effects import EffectSearch, plan, short_segments
 from tests.simulation.exhaustive import default_plan
 from tests.simulation.fleet import Fleet
+from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
 
 FLEETS = 2
@@ -20,30 +23,38 @@ FLEETS = 2
 def main() -> int:
     """Print what was caught, if anything; the exit code is 1 then."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.checks", description=__doc__)
-    parser.add_argument("--package", required=True, help="the folder that the package must come from")
-    parser.add_argument("--fleets-only", action="store_true", help="leave the exhaustive search out")
+    parser.add_argument("--package", required=True, help="the folder that the packages must come from")
+    parser.add_argument("searches", nargs="+", choices=["exhaustive", "effects", "fleet", "machines"])
     options = parser.parse_args()
-    folder = options.package
-    if not Path(cronce.__file__).is_relative_to(folder):
-        sys.stderr.write(f"the package comes from {cronce.__file__}, not from {folder}\n")
-        return 2
-    for scenario, bound in () if options.fleets_only else default_plan():
-        try:
-            scenario.search(bound).hunt()
-        except Exception as error:  # noqa: BLE001  # a protocol that crashes is caught as well
-            return _caught(f"exhaustive: {scenario}", error)
-    for size, on_unknown, attempts, faults in () if options.fleets_only else plan():
-        try:
-            with short_segments(size):
-                EffectSearch(on_unknown, attempts=attempts, faults=faults).explore()
-        except Exception as error:  # noqa: BLE001
-            return _caught(f"effects: {attempts} attempts, {on_unknown}", error)
-    for seed in range(1, FLEETS + 1):
-        try:
-            Fleet(seed).run()
-        except Exception as error:  # noqa: BLE001
-            return _caught("fleet", error)
+    for package in (cronce, cronce_lambdas):
+        if not Path(str(package.__file__)).is_relative_to(options.package):
+            sys.stderr.write(f"the package comes from {package.__file__}, not from {options.package}\n")
+            return 2
+    for search in options.searches:
+        for name, run in _runs(search):
+            try:
+                run()
+            except Exception as error:  # noqa: BLE001  # a protocol that crashes is caught as well
+                return _caught(name, error)
     return 0
+
+
+def _runs(search: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    match search:
+        case "exhaustive":
+            for scenario, bound in default_plan():
+                yield f"exhaustive: {scenario}", scenario.search(bound).hunt
+        case "effects":
+            for size, on_unknown, attempts, faults in plan():
+                with short_segments(size):
+                    explore = EffectSearch(on_unknown, attempts=attempts, faults=faults).explore
+                    yield f"effects: {attempts} attempts, {on_unknown}", explore
+        case "fleet":
+            for seed in range(1, FLEETS + 1):
+                yield "fleet", Fleet(seed).run
+        case _:
+            for seed in range(1, FLEETS + 1):
+                yield "machines", Machines(seed, days=0.4).run
 
 
 def _caught(check: str, error: Exception) -> int:

@@ -2,8 +2,9 @@
 
 Schedulers deliver a tick never, once or many times; tasks crash, pause, are asked to stop or work
 too long; hosts have wrong clocks and lose their way to the table; answers are lost, writes come
-late or twice. After every write and every act of a task the promises are held against it, and in
-the end every tick must stand in one visible final state.
+late or twice. Some rows are of a newer version, and nobody may act on them; some stop events and
+sightings are forged, and change nothing. After every write and every act of a task the promises are
+held against it, and in the end every tick must stand in one visible final state.
 
 `python -m tests.simulation.fleet --seed N` replays one fleet, `--seeds A-B` runs many. A failure
 prints its seed and what happened to the job. The last line is one line of figures.
@@ -33,7 +34,7 @@ from cronce.client.time_source import SteadyClock
 from cronce.protocol.observing import LOST_REASONS, mark_lost
 from cronce.protocol.records import RunRecord, run_key
 from cronce.vocabulary import exit_codes
-from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from cronce.vocabulary.values import replace
@@ -51,7 +52,9 @@ NOTICED_WITHIN = LEASE.total_seconds() + 10 + ROUND + 30
 """Seconds after which a crashed run is not RUNNING any more: the lease, the allowance for skew and
 the clocks' own error, a round of the watchdog, and its patience with the table."""
 
-PATIENCE_OF_A_PERSON = 600.0
+DEPLOYED_EVERY = 5400.0
+
+FORGED_A_DAY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +68,14 @@ class Job:
     deployments: tuple[ConcurrencyPolicy, ...] = ()
     """The concurrency policies of later deployments, one after the other, each for 90 minutes."""
 
+    formerly: str = ""
+    """The name of the job before it was renamed."""
+
     def policy_at(self, at: float) -> Policy:
         """The policy that is deployed at that moment."""
         if not self.deployments:
             return self.policy
-        number = int(at // 5400) % len(self.deployments)
+        number = int(at // DEPLOYED_EVERY) % len(self.deployments)
         return replace(self.policy, concurrency_policy=self.deployments[number])
 
 
@@ -126,8 +132,9 @@ class Fleet:
         self._succeeded: set[tuple[str, str]] = set()
         self._calm = False
         self._hosts = [self._host(number) for number in range(hosts)]
+        self._unreadable: set[tuple[str, float]] = set()
         for job in self._jobs:
-            self._table.put_unreadable(job.name)
+            self._put_unreadable(job)
 
     def run(self) -> None:
         """Live through the days, then let it calm down, then look.
@@ -142,9 +149,13 @@ class Fleet:
                     for number in range(int(self._days * DAY / job.every)):
                         self._tick(job, number * job.every)
                 self._spawn_watchdogs()
+                for _ in range(max(int(FORGED_A_DAY * self._days), 20)):
+                    self._spawn_intruder()
                 self._kernel.run(self._days * DAY)
                 self._calm = True
                 self._kernel.run(self._days * DAY + 4 * 3600)
+                for row in self._table.changed_unreadable():
+                    self._hold("", f"a row of a newer version is left alone: {row}")
                 for job in self._jobs:
                     self._check_ends(job)
             except Exception as error:
@@ -164,6 +175,19 @@ class Fleet:
     def _spawn_watchdogs(self) -> None:
         for job in self._jobs:
             self._kernel.spawn(f"watchdog of {job.name}", partial(self._watch, job))
+
+    def _put_unreadable(self, job: Job) -> None:
+        """Put rows of a newer version before and after every period of the job, and for a few of its ticks."""
+        count = int(self._days * DAY / job.every)
+        ticks = [number * job.every for number in self._rng.sample(range(count), max(count // 30, 1))]
+        self._unreadable |= {(job.name, tick) for tick in ticks}
+        for period in ("0", "z", *map(period_at, ticks)):
+            self._table.put_unreadable(job.name, period)
+
+    def _ticks(self, job: Job) -> list[float]:
+        """The ticks of the job, without those whose row is of a newer version."""
+        ticks = (number * job.every for number in range(int(self._days * DAY / job.every)))
+        return [tick for tick in ticks if (job.name, tick) not in self._unreadable]
 
     # -- what schedulers and platform do
 
@@ -249,8 +273,8 @@ class Fleet:
         period = period_at(tick)
         try:
             claim = ledger.claim(job.name, period, trigger=trigger, stop=proc.stop)
-        except LedgerUnavailableError:
-            self.counts["unavailable"] += 1
+        except LedgerUnavailableError as error:
+            self.counts["unreadable" if isinstance(error, RecordUnreadableError) else "unavailable"] += 1
             return exit_codes.UNAVAILABLE
         if not isinstance(claim, Claim):
             self.counts["refused"] += 1
@@ -287,9 +311,10 @@ class Fleet:
             return 1
         claim.complete({"mails": 3100})
         self.counts["completed"] += 1
-        if (job.name, claim.period) in self._succeeded:
-            self._hold(job, f"a success is never repeated: {claim.period}")
-        self._succeeded.add((job.name, claim.period))
+        done = (job.formerly or job.name, claim.period)
+        if done in self._succeeded:
+            self._hold(job.name, f"a success is never repeated: {claim.period}")
+        self._succeeded.add(done)
         return 0
 
     def _act(self, job: Job, claim: Claim) -> None:
@@ -302,15 +327,15 @@ class Fleet:
             claim.check()
         self.counts["acts"] += 1
         if claim.trust_left <= 0:
-            self._hold(job, f"who acts trusts its claim: {claim.record.owner} does not")
-        self._hold(job, broken_by_trust(claim._held, self._table.rows(claim.record), claim._policy))
+            self._hold(job.name, f"who acts trusts its claim: {claim.record.owner} does not")
+        self._hold(job.name, broken_by_trust(claim._held, self._table.rows(claim.record), claim._policy))
         for other in self._acting[job.name].values():
             if other is not claim and other.trust_left > 0:
                 policies, rows = {claim._policy, other._policy}, self._table.rows(claim.record)
-                self._hold(job, broken_by_overlap(claim._held, other._held, policies, rows))
+                self._hold(job.name, broken_by_overlap(claim._held, other._held, policies, rows))
         if claim._held.slot is not None:
             if claim.fence < self._fences[job.name]:
-                self._hold(job, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")
+                self._hold(job.name, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")
             self._fences[job.name] = claim.fence
 
     def _ledger(self, name: str, job: Job, host: Host) -> Ledger:
@@ -349,9 +374,8 @@ class Fleet:
         while True:
             self._kernel.sleep(ROUND)
             now = self._kernel.now
-            for number in range(int(min(now, self._days * DAY - 1) // job.every) + 1):
-                tick = number * job.every
-                if again.get(tick) == float("inf"):
+            for tick in self._ticks(job):
+                if tick > now or again.get(tick) == float("inf"):
                     continue
                 run = self._table.get(job.name, run_key(period_at(tick)))
                 if isinstance(run, RunRecord) and _settled(run):
@@ -378,31 +402,68 @@ class Fleet:
         self.counts["released"] += 1
         self._start(job, tick, Trigger.RETRY, delay=1.0)
 
+    # -- what nobody may do
+
+    def _spawn_intruder(self) -> None:
+        """Let somebody who is nobody's observer report something, soon after a tick of a job."""
+        job = self._rng.choice(self._jobs)
+        tick = self._rng.choice(self._ticks(job))
+        self._kernel.spawn("intruder", lambda _proc: self._forge(job, tick), at=tick + self._rng.uniform(0, 120))
+
+    def _forge(self, job: Job, tick: float) -> None:
+        """Report the stop of a task of another job or of none, or that no task claimed a run that one did claim."""
+        self.counts["forged"] += 1
+        ledger = Ledger(self._wire("intruder", None), clock=HostClock(self._kernel, ahead=0.0), owner="intruder")
+        period, forged = period_at(tick), f"forged-{self.counts['forged']}"
+        run = self._table.get(job.name, run_key(period))
+        elsewhere = [proc.name for name, acting in self._acting.items() if name != job.name for proc in acting]
+        kind = self._rng.randrange(3) if isinstance(run, RunRecord) and run.attempt > 0 else 0
+        try:
+            if kind == 0:
+                ledger.mark_stopped(job.name, period, owner=self._rng.choice([forged, *elsewhere]), exit_code=137)
+            elif kind == 1:
+                ledger.mark_not_started(
+                    job.name, period, owner=forged, error="forged", scheduled_at=None, trigger=Trigger.SCHEDULE
+                )
+            else:
+                ledger.mark_missed(job.name, period, reason=Reason.NEVER_DELIVERED, scheduled_at=None)
+        except LedgerUnavailableError:
+            self.counts["events lost"] += 1
+
     # -- what must hold
 
     def _check_noticed(self, job: Job, tick: float, proc: Proc, within: float) -> None:
+        if (job.name, tick) in self._unreadable:
+            return
         run = self._table.get(job.name, run_key(period_at(tick)))
         if isinstance(run, RunRecord) and run.status is Status.RUNNING and run.owner == proc.name:
-            self._hold(job, f"a crash is noticed within {within:g} s: {proc.name} died, but {shown(run)}")
+            self._hold(job.name, f"a crash is noticed within {within:g} s: {proc.name} died, but {shown(run)}")
+
+    def _check_rows(self, job: Job) -> None:
+        periods = set(map(period_at, self._ticks(job)))
+        for row in self._table.query(job.name, limit=100_000, before=None).runs:
+            if row.period not in periods:
+                self._hold(job.name, f"only ticks have rows, and {row.period} is none")
+            if (row.owner or "").startswith("forged"):
+                self._hold(job.name, f"nobody's word is no row: {shown(row)}")
 
     def _check_ends(self, job: Job) -> None:
-        for number in range(int(self._days * DAY / job.every)):
-            run = self._table.get(job.name, run_key(period_at(number * job.every)))
+        self._check_rows(job)
+        for tick in self._ticks(job):
+            run = self._table.get(job.name, run_key(period_at(tick)))
             if not isinstance(run, RunRecord) or run.status not in FINAL:
-                self._hold(
-                    job, f"every tick ends in one visible state: {period_at(number * job.every)} is {shown(run)}"
-                )
+                self._hold(job.name, f"every tick ends in one visible state: {period_at(tick)} is {shown(run)}")
                 continue
             self.counts[run.status] += 1
             exhausted = run.status is Status.FAILED and run.failures > job.policy.backoff_limit
             late = job.policy.starting_deadline is not None and run.status in (Status.MISSED, Status.SKIPPED)
             if not (_settled(run) or exhausted or late):
-                self._hold(job, f"nothing is stuck: after hours of calm {shown(run)}")
+                self._hold(job.name, f"nothing is stuck: after hours of calm {shown(run)}")
 
-    def _hold(self, job: Job, broken: str | None) -> None:
+    def _hold(self, job: str, broken: str | None) -> None:
         if broken:
-            self._about = job.name
-            raise BrokenRuleError(f"{job.name}: {broken}")
+            self._about = job or self._about
+            raise BrokenRuleError(f"{job}: {broken}" if job else broken)
 
     def _log(self, job: str, who: str, what: str) -> None:
         self._about = job

@@ -1,7 +1,8 @@
 """A simulated fleet with the real recorder and watchdog, over a simulated EventBridge and ECS.
 
 Now and then a job is deployed again, with a new revision: what a one-shot schedule of before starts is then
-refused, as the new policy does. Others send events and letters that are forged.
+refused, as the new role does. Deployments also change policies, schedules and names, often just after a tick
+was lost. Others send events that are forged, and some rows are of a newer version.
 Every task that stops is told of late, twice or never; one-shot schedules fire within their minute, and
 take themselves away; images cannot be pulled, RunTask is refused, EventBridge is busy or loses an answer
 that it carried out; looks of the watchdog are killed. Besides the fleet's own promises: every tick that was
@@ -17,6 +18,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -40,13 +42,15 @@ from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder
 from cronce_lambdas.watchdog import OWNER, Watchdog
 from tests.lambdas.events import SETTINGS, letter, stopped
-from tests.simulation.fleet import DAY, LEASE, ROUND, Fleet, Job, main, period_at
+from tests.simulation.deployments import RENAMED, Deployments, schedule_of
+from tests.simulation.fleet import DAY, DEPLOYED_EVERY, LEASE, ROUND, Fleet, Job, changing_jobs, main, period_at
 from tests.simulation.kernel import EPOCH, HostClock, Kernel, Proc
 from tests.simulation.promises import shown
 from tests.simulation.rules import FINAL
-from tests.support.cloud import GROUP, FakeEcs, FakeEvents, FakeScheduler, client_error, schedule
+from tests.support.cloud import GROUP, FakeEcs, FakeEvents, FakeScheduler, client_error
 
 _LOOK = "cronce:watchdog:look"
+_FORGED = "forged-"
 
 
 def jobs() -> tuple[Job, ...]:
@@ -62,6 +66,7 @@ def jobs() -> tuple[Job, ...]:
         job("forbid-hold", 1800, (5, 900), concurrency_policy=ConcurrencyPolicy.FORBID, on_lost=OnLost.HOLD),
         job("wait", 900, (5, 600), concurrency_policy=ConcurrencyPolicy.WAIT, starting_deadline=late),
         job("replace", 900, (5, 600), concurrency_policy=ConcurrencyPolicy.REPLACE, catch_up=CatchUp.ALL),
+        replace(changing_jobs()[1], name="changing", work=(5, 600)),
     )
 
 
@@ -76,11 +81,19 @@ class Machines(Fleet):
 
     def __init__(self, seed: int, *, days: float = 1.0, hosts: int = 20) -> None:
         super().__init__(seed, days=days, hosts=hosts, jobs=jobs())
-        ends = EPOCH + timedelta(days=days)
-        self._scheduler = _EventBridge(self._kernel, self, [_schedule_of(job, ends) for job in self._jobs])
+        ends = {job: EPOCH + timedelta(seconds=days * DAY // job.every * job.every) for job in self._jobs}
+        schedules = [schedule_of(job, ends=ends[job]) for job in self._jobs]
+        self._scheduler = _EventBridge(self._kernel, self, schedules)
         self._events = FakeEvents()
         self._launched: dict[str, tuple[Trigger, int]] = {}
-        self._deployed: dict[str, str] = {}
+        self._deployments = Deployments(
+            self._kernel,
+            self._scheduler.schedules,
+            self._jobs,
+            counts=self.counts,
+            rows=lambda job: self._table.query(job, limit=100_000, before=None).runs,
+        )
+        self._lost_ticks: set[tuple[str, float]] = set()
         self._excused: set[tuple[str, float]] = set()
 
     @property
@@ -101,12 +114,12 @@ class Machines(Fleet):
         """Start the task of a one-shot schedule."""
         override = json.loads(one_shot["Target"]["Input"])["containerOverrides"][1]
         environ = {each["name"]: each["value"] for each in override["environment"]}
-        job = next(job for job in self._jobs if job.name == environ["CRONCE_JOB"])
+        job = next(job for job in self._deployments.jobs if job.name == environ["CRONCE_JOB"])
         at = scheduled_time_of(environ[PERIOD])
         assert at is not None
         revision = one_shot["Target"]["EcsParameters"]["TaskDefinitionArn"]
         tick, trigger, number = (at - EPOCH).total_seconds(), Trigger(environ[TRIGGER]), int(environ[LAUNCH])
-        if revision != self._deployed.get(job.name, revision):
+        if revision != self._deployments.revision(job):
             self.counts["refused: old revision"] += 1
             self._dead_letter(job, tick, trigger=trigger, launch=number)
             return
@@ -114,16 +127,24 @@ class Machines(Fleet):
         self._start(job, tick, trigger, launch=number)
 
     def _policies(self) -> dict[str, Policy]:
-        return super()._policies() | dict.fromkeys((MEMORY, _LOOK), Policy())
+        renamed = {job.name + RENAMED: job.policy for job in self._jobs}
+        return super()._policies() | renamed | dict.fromkeys((MEMORY, _LOOK), Policy())
 
     # -- what schedulers and platform do
 
     def _tick(self, job: Job, at: float) -> None:
-        if self._rng.random() < 0.04:
-            self.counts["ticks"] += 1
-            self._kernel.call(at + 60, lambda: self._dead_letter(job, at))
-        else:
-            super()._tick(job, at)
+        self._kernel.call(at, partial(self._deliver, job, at))
+
+    def _deliver(self, job: Job, at: float) -> None:
+        """Deliver the tick to whoever has a schedule for it at this moment."""
+        for receiver in self._deployments.receivers(job, at):
+            if (job.name, at) in self._lost_ticks:
+                self.counts["ticks"] += 1
+            elif self._rng.random() < 0.04:
+                self.counts["ticks"] += 1
+                self._kernel.call(at + 60, partial(self._dead_letter, receiver, at))
+            else:
+                super()._tick(receiver, at)
 
     def _start(self, job: Job, tick: float, trigger: Trigger, *, delay: float = 0.0, launch: int = 1) -> None:
         fails, refused = self.roll(0.04), self.roll(0.01)
@@ -182,28 +203,34 @@ class Machines(Fleet):
 
     def deploy(self, overrides: str) -> None:
         """Deploy the job of the overrides again, while a task of it is arranged."""
-        self._deploy(next(job for job in self._jobs if f'"value": "{job.name}"' in overrides))
+        self._deployments.deploy(next(job for job in self._deployments.jobs if f'"value": "{job.name}"' in overrides))
 
-    def _deploy(self, job: Job) -> None:
-        """Register a new revision of the job's task definition, and move its schedule to it."""
-        self.counts["deployments"] += 1
-        answer = next(
-            each for each in self._scheduler.schedules.values() if each["Name"].startswith(f"{job.name}-0123")
-        )
-        revision = str(self.counts["deployments"] + 1)
-        target = json.loads(json.dumps(answer["Target"]))
-        family = target["EcsParameters"]["TaskDefinitionArn"].rpartition(":")[0]
-        self._deployed[job.name] = target["EcsParameters"]["TaskDefinitionArn"] = f"{family}:{revision}"
-        at = EPOCH + timedelta(seconds=self._kernel.now)
-        self._scheduler.schedules[answer["Name"]] = answer | {"Target": target, "LastModificationDate": at}
+    def _plan_deployments(self) -> None:
+        """Revisions at any moment, policies in their turn; schedules and names soon after a tick that was lost."""
+        for job in self._jobs:
+            for _ in range(max(int(6 * self._days), 2)):
+                self._kernel.call(self._rng.uniform(0, self._days * DAY), partial(self._deployments.deploy, job))
+            for at in range(int(DEPLOYED_EVERY), int(self._days * DAY), int(DEPLOYED_EVERY)) if job.deployments else ():
+                self._kernel.call(at, partial(self._deployments.deploy, job))
+            for _ in range(max(int(4 * self._days), 1)):
+                self._kernel.call(self._soon_after_a_lost_tick(job), partial(self._deployments.move, job))
+        for job in self._rng.sample(self._jobs, 2):
+            self._kernel.spawn("admin", partial(self._rename, job), at=self._soon_after_a_lost_tick(job))
 
-    def _forge(self) -> None:
+    def _soon_after_a_lost_tick(self, job: Job) -> float:
+        """A moment at which the watchdog knows that the tick was due, and does not judge it yet."""
+        tick = self._rng.choice(self._ticks(job)[1:-1])
+        self._lost_ticks.add((job.name, tick))
+        return tick + self._rng.uniform(130, 290)
+
+    def _rename(self, job: Job, proc: Proc) -> None:
+        self._deployments.rename(job, proc)
+
+    def _forge(self, job: Job, tick: float) -> None:
         """Send an event that does not fit the definition of the job that it names; such a period gets no row."""
         self.counts["forged"] += 1
-        job = self._rng.choice(self._jobs)
-        tick = self._kernel.now // job.every * job.every
         event = stopped(
-            f"forged-{self.counts['forged']}",
+            f"{_FORGED}{self.counts['forged']}",
             exit_code=self._rng.choice([None, 0, 1]),
             CRONCE_JOB=job.name,
             CRONCE_SCHEDULED_TIME=period_at(tick),
@@ -219,7 +246,7 @@ class Machines(Fleet):
                 event = stopped(exit_code=0, CRONCE_JOB=job.name, CRONCE_SCHEDULED_TIME=period_at(tick + DAY))
             case _:
                 event = stopped(exit_code=0, CRONCE_JOB=job.name, CRONCE_SCHEDULED_TIME=period_at(tick + 1))
-        self._kernel.spawn("intruder", lambda _proc: self._settle(job, tick, event), at=self._kernel.now)
+        self._settle(job, tick, event)
 
     # -- what the machines do
 
@@ -260,12 +287,7 @@ class Machines(Fleet):
             proc = self._kernel.spawn("watchdog", lambda _proc: self._look(launcher), at=number * ROUND)
             if self._rng.random() < 0.02:
                 self._kernel.call(number * ROUND + self._rng.uniform(0, 2), lambda proc=proc: self._kill_look(proc))  # type: ignore[misc]
-
-        for job in self._jobs:
-            for _ in range(max(int(6 * self._days), 2)):
-                self._kernel.call(self._rng.uniform(0, self._days * DAY), partial(self._deploy, job))
-        for _ in range(max(int(100 * self._days), 20)):
-            self._kernel.call(self._rng.uniform(0, self._days * DAY), self._forge)
+        self._plan_deployments()
 
     def _kill_look(self, proc: Proc) -> None:
         if proc.alive and not self._calm:
@@ -282,30 +304,44 @@ class Machines(Fleet):
             services=Services(FakeEcs()),
             clock=clock,
         )
+        began = self._kernel.now
         try:
             found = watchdog.look()
         except (LedgerUnavailableError, CallUnavailableError, LeaseLostError):
             self.counts["looks failed"] += 1
         else:
+            if "skipped" not in found:
+                self._deployments.looks.append(began)
             self.counts.update({f"watchdog: {what}": number for what, number in found.items() if what != "jobs"})
 
     # -- what must hold
 
+    def _ticks(self, job: Job) -> list[float]:
+        if not self._calm:
+            return super()._ticks(job)
+        return [tick for tick in super()._ticks(job) if self._deployments.is_due(job, tick)]
+
     def _check_ends(self, job: Job) -> None:
-        ticks = {period_at(number * job.every) for number in range(int(self._days * DAY / job.every) + 1)}
-        for row in self._table.query(job.name, limit=100_000, before=None).runs:
-            if row.period not in ticks:
-                self._hold(job, f"only ticks have rows, and {row.period} is none")
-        for number in range(int(self._days * DAY / job.every)):
-            tick = number * job.every
+        for each in self._deployments.jobs:
+            if job.name in (each.name, each.formerly):
+                self._check_ends_of(each)
+
+    def _check_ends_of(self, job: Job) -> None:
+        self._check_rows(job)
+        for tick in self._ticks(job):
             run = self._table.get(job.name, run_key(period_at(tick)))
+            if run is None and not self._deployments.is_sure(job, tick):
+                self.counts["not judged"] += 1
+                continue
             if not isinstance(run, RunRecord) or run.status not in FINAL:
-                self._hold(job, f"every tick ends in one visible state: {period_at(tick)} is {shown(run)}")
+                self._hold(job.name, f"every tick ends in one visible state: {period_at(tick)} is {shown(run)}")
                 continue
             self.counts[run.status] += 1
-            due = isinstance(after_attempt(run, policy=job.policy, enabled=True), Relaunch) and not never_began(run)
+            enabled = self._deployments.is_enabled(job)
+            next_task = after_attempt(run, policy=job.policy_at(self._days * DAY), enabled=enabled)
+            due = isinstance(next_task, Relaunch) and not never_began(run)
             if due and (job.name, tick) not in self._excused:
-                self._hold(job, f"no run is forgotten: after hours of calm {shown(run)}")
+                self._hold(job.name, f"no run is forgotten: after hours of calm {shown(run)}")
 
 
 class _EventBridge(FakeScheduler):
@@ -338,18 +374,6 @@ class _EventBridge(FakeScheduler):
         self._kernel.sleep(0.03)
         if self._fleet.roll(0.02):
             raise client_error(operation, "ThrottlingException", "slow down", status=429)
-
-
-def _schedule_of(job: Job, ends: datetime) -> dict[str, Any]:
-    answer: dict[str, Any] = schedule(
-        job.name,
-        policy=job.policy,
-        ScheduleExpression=f"cron(*/{int(job.every // 60)} * * * ? *)",
-        CreationDate=EPOCH - timedelta(seconds=1),
-        LastModificationDate=EPOCH - timedelta(seconds=1),
-        EndDate=ends,
-    )
-    return answer
 
 
 if __name__ == "__main__":

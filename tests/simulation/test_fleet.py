@@ -29,6 +29,7 @@ def test_half_a_day_of_a_fleet_breaks_no_promise(seed: int) -> None:
 
     assert fleet.counts["tasks"] > fleet.counts["ticks"] > 200
     assert min(fleet.counts[what] for what in ("crashes", "pauses", "stops", "leases lost", "unavailable")) > 0
+    assert min(fleet.counts[what] for what in ("forged", "unreadable")) > 0
 
 
 @pytest.mark.prove

@@ -17,6 +17,9 @@ from tests.simulation.rules import BrokenRuleError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.simulation.fleet import Job
+    from tests.simulation.kernel import Proc
+
 SEEDS = (1, 2)
 DAYS = 0.2
 
@@ -29,7 +32,7 @@ def test_hours_of_a_fleet_with_its_machines_break_no_promise(seed: int) -> None:
     fleet.run()
 
     needed = {"dead letters", "never ran", "recorder: relaunched", "watchdog: missed", "launched: retry"}
-    needed |= {"deployments", "forged", "refused: old revision"}
+    needed |= {"deployments", "moved", "renamed", "forged", "unreadable", "refused: old revision"}
     assert min(fleet.counts[what] for what in needed) > 0
     assert fleet.counts["SUCCEEDED"] > 0.8 * fleet.counts["ticks"]
 
@@ -67,6 +70,36 @@ def test_a_watchdog_that_finds_no_tick_missing_is_caught(monkeypatch: pytest.Mon
     monkeypatch.setattr(look_at_job, "verdict", _never_missed)
     with pytest.raises(BrokenRuleError, match=r"every tick ends in one visible state: .* is no row"):
         Machines(1, days=DAYS).run()
+
+
+class HastyAdmin(Machines):
+    """Jobs are renamed without the order of docs/constructs.md."""
+
+    def _rename(self, job: Job, proc: Proc) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self._deployments, "stand_down", lambda _job: 1)
+            self._deployments.rename(job, proc, removed_after=2 * job.every)
+
+
+def test_a_job_that_is_renamed_without_being_disabled_does_its_work_twice() -> None:
+    """Both schedules have the tick in between; the rows of two names do not know each other."""
+    with pytest.raises(BrokenRuleError, match="a success is never repeated"):
+        HastyAdmin(1, days=0.1).run()
+
+
+class ImpatientAdmin(Machines):
+    """Jobs are disabled, and replaced before their last tick has a row."""
+
+    def _rename(self, job: Job, proc: Proc) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self._deployments, "_is_at_rest", lambda _job, **_: True)
+            self._deployments.rename(job, proc)
+
+
+def test_a_job_that_is_replaced_before_its_last_tick_has_a_row_loses_it() -> None:
+    """Nobody judges the ticks of a schedule that is gone."""
+    with pytest.raises(BrokenRuleError, match=r"every tick ends in one visible state: .* is no row"):
+        ImpatientAdmin(1, days=0.1).run()
 
 
 class Silent(Machines):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.simulation.mutants import MUTANTS, Mutant, MutantStaleError, caught_by, mutated, source
+from tests.simulation.changes import MUTANTS, Mutant
+from tests.simulation.mutants import MutantStaleError, caught_by, mutated, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import MAX_CLOCK_SKEW, SCHEMA, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.stores.codec import Item, encode
 from cronce.stores.memory import MemoryStore
 from cronce.stores.store import Page
-from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.policy import Policy
-from cronce.vocabulary.states import Reason
+from cronce.vocabulary.states import Reason, Status
 from tests.simulation.kernel import EPOCH, Kernel
 from tests.simulation.promises import shown
 from tests.simulation.rules import BrokenRuleError, Rows, broken_by_write
@@ -40,6 +42,7 @@ class Table:
         self._policies = policies
         self._store = MemoryStore()
         self._log = log
+        self._newer: dict[tuple[str, str], Item] = {}
         self.writes = 0
 
     def swap(self, who: str, record: Record, expected: Record | None, *, note: str = "") -> Swapped:
@@ -74,10 +77,25 @@ class Table:
         """The row as it stands."""
         return self._store.get(job, key)
 
-    def put_unreadable(self, job: str) -> None:
-        """Add rows that no claimant can read, before and after every period; nothing else may notice."""
-        for period in ("0", "z"):
-            self._store._items[job, run_key(period)] = {"job": job, "key": run_key(period), "schema": SCHEMA + 1}
+    def put_unreadable(self, job: str, period: str) -> None:
+        """Add the row of a run that a newer version of cronce works on, or worked on long ago."""
+        run = RunRecord(
+            job=job,
+            period=period,
+            version=1,
+            status=Status.RUNNING,
+            attempt=1,
+            token="newer",  # no secret
+            owner="a newer version",
+            heartbeat_at=EPOCH,
+            lease_until=EPOCH + timedelta(minutes=1),
+        )
+        item = {**encode(run), "schema": SCHEMA + 1}
+        self._newer[job, run.key] = self._store._items[job, run.key] = item
+
+    def changed_unreadable(self) -> list[str]:
+        """The rows of a newer version that somebody changed."""
+        return [" ".join(key) for key, item in self._newer.items() if self._store._items.get(key) is not item]
 
     def query(self, job: str, *, limit: int, before: str | None) -> Page:
         """The job's runs, newest first."""
@@ -158,7 +176,8 @@ class Wire:
         """See `Store.close`."""
 
     def _land(self, record: Record, expected: Record | None) -> None:
-        self._table.swap(self._who, record, expected, note="  (sent long ago)")
+        with suppress(RecordUnreadableError):  # nobody hears it
+            self._table.swap(self._who, record, expected, note="  (sent long ago)")
 
     def _travel(self) -> None:
         self._kernel.sleep(self._rng.uniform(0.002, 0.05))
