@@ -35,10 +35,11 @@ COMMANDS = [
     "pin",
     "health",
     "checkpoint",
+    "once",
     "demo",
     "help",
 ]
-OWN_PARSER = ["exec", "clock", "pin", "health", "checkpoint"]
+OWN_PARSER = ["exec", "clock", "pin", "health", "checkpoint", "once"]
 
 
 def process(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

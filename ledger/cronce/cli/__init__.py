@@ -1,7 +1,7 @@
 """The command `cronce`.
 
 - `main`: chooses the command; those of `runtime` start without loading anything else
-- `runtime`: exec, pin, clock, health, checkpoint, each with a parser of its own
+- `runtime`: exec, pin, clock, health, checkpoint, once, each with a parser of its own
 - `app`: the click group (the extra `cli`): its commands, what they share, their exit codes
 - `commands`: runs, show, next, rerun, backfill, release, init, lambda-archive, help: one module per command
 - `actions`: what the commands do, without a terminal

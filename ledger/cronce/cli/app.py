@@ -99,6 +99,7 @@ COMMANDS = {
     "pin": CommandEntry("cronce.cli.runtime.pin", "Run a command only while this process is the leader."),
     "health": CommandEntry("cronce.cli.runtime.health", "Ask a clock or a pinned command on this host how it is."),
     "checkpoint": CommandEntry("cronce.cli.runtime.checkpoint", "Store a cursor from inside 'cronce exec'."),
+    "once": CommandEntry("cronce.cli.runtime.once", "Run a command that must not run twice, inside 'cronce exec'."),
     "demo": CommandEntry("cronce.demo.command", "Play the story of the daily digest on this machine."),
     "help": CommandEntry("cronce.cli.commands.help", "Show the help of COMMAND."),
 }

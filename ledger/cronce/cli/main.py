@@ -11,7 +11,7 @@ from typing import NoReturn
 from cronce.cli.runtime import run_runtime
 from cronce.vocabulary import exit_codes
 
-RUNTIME = ("exec", "pin", "clock", "health", "checkpoint")
+RUNTIME = ("exec", "pin", "clock", "health", "checkpoint", "once")
 FOR_PEOPLE = ("jobs", "runs", "show", "next", "rerun", "backfill", "release", "init", "lambda-archive", "demo", "help")
 
 _HELP = """\
@@ -25,6 +25,7 @@ Commands of this install:
   pin         Run a command only while this process is the leader.
   health      Ask a clock or a pinned command on this host how it is.
   checkpoint  Store a cursor from inside 'cronce exec'.
+  once        Run a command that must not run twice, from inside 'cronce exec'.
 
 The commands jobs, runs, show, next, rerun, backfill, release, init, lambda-archive and demo
 need the extra 'cli' (click and rich): pip install 'cronce[cli]'

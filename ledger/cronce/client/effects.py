@@ -62,28 +62,26 @@ class Effect:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._open:
-            self._end(EffectState.DONE if error is None else EffectState.UNKNOWN)
+            self.end(EffectState.DONE if error is None else EffectState.UNKNOWN)
 
     def done(self) -> None:
-        """Note that the effect happened; the end of the block does it too.
-
-        Raises:
-            LeaseLostError: The claim is lost; the effect stays UNKNOWN.
-        """
-        self._end(EffectState.DONE)
+        """Note that the effect happened; the end of the block does it too. Raises as `end`."""
+        self.end(EffectState.DONE)
 
     def not_done(self) -> None:
-        """Note that the effect certainly did not happen: it counts as never tried.
+        """Note that the effect certainly did not happen: it counts as never tried. Raises as `end`."""
+        self.end(EffectState.NEVER_TRIED)
+
+    def end(self, state: EffectState | str) -> None:
+        """Note how the effect ended, once; UNKNOWN needs no note.
 
         Raises:
             LeaseLostError: The claim is lost; the effect stays UNKNOWN.
+            LedgerUnavailableError: The row cannot be used.
         """
-        self._end(EffectState.NEVER_TRIED)
-
-    def _end(self, state: EffectState) -> None:
         if self._open:
             self._open = False
-            self._effects.end(self.key, state)
+            self._effects.end(self.key, EffectState(state))
             self._effects.write()
 
 

@@ -1,8 +1,12 @@
-"""Checkpoints of a command in any language: a socket between `cronce exec` and `cronce checkpoint`.
+"""Checkpoints and effects of a command in any language: a socket between `cronce exec` and what it runs.
 
-`cronce checkpoint VALUE` returns once the value is in the ledger. The socket has an abstract address
-(Linux, `man 7 unix`), so it needs no writable file system. The address is public on its host; only the
-command's own processes are answered, whatever user they run as.
+`cronce checkpoint VALUE` returns once the value is in the ledger. `cronce once KEY -- COMMAND` asks before it starts
+the command, and says how it ended. The socket has an abstract address (Linux, `man 7 unix`), so it needs no writable
+file system. The address is public on its host; only the command's own processes are answered, whatever user they run
+as.
+
+A connection is one request: `LENGTH`, or a word, a space and `LENGTH`, then a line feed and that many
+bytes. The answer is `ok`, `skip STATE`, or what went wrong. docs/effects.md describes it for other languages.
 """
 
 from __future__ import annotations
@@ -13,14 +17,22 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from cronce.guard.processes import is_descendant
 from cronce.vocabulary.payloads import MAX_JSON_BYTES
 
+if TYPE_CHECKING:
+    from cronce.client.claim import Claim
+    from cronce.client.effects import Effect
+
 _MOST_BYTES = 2 * MAX_JSON_BYTES
 _OK = b"ok"
+_BEGINNINGS = ("skip", "repeat")
+"""How an effect is begun: what is to happen if it is unknown."""
+_ENDS = ("done", "unknown", "never_tried")
+"""What became of an effect that was begun."""
 
 _LONGEST_SILENCE = 5.0
 """Seconds that a connection may take to send its value."""
@@ -35,19 +47,20 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class CheckpointServer:
-    """Takes values from the command and passes each to `store`, one after the other."""
+    """Takes requests of the command about its claim, one after the other."""
 
-    def __init__(self, store: Callable[[str], None]) -> None:
+    def __init__(self, claim: Claim) -> None:
         """Open the socket; `start` serves it.
 
         Args:
-            store: Called with the text of a value; an exception's text goes back to the command.
+            claim: Stores the values. The text of an error goes back to the command.
 
         Raises:
             OSError: The system has no descriptor left, or forbids such sockets.
         """
         self.address = f"@cronce-{os.urandom(16).hex()}"
-        self._store = store
+        self._claim = claim
+        self._begun: dict[str, Effect] = {}
         self._root = 0
         self._open: dict[int, _Connection] = {}
         self._poll = select.poll()
@@ -113,24 +126,44 @@ class CheckpointServer:
             connection.socket.close()
 
     def _answer(self, connection: _Connection) -> None:
-        """Store the value and say so, or say why not."""
-        answer = _OK
+        """Do what was asked and say so, or say why not."""
         try:
-            self._store(connection.text)
+            answer = self._serve_request(connection.word, connection.text).encode()
         except Exception as error:  # noqa: BLE001  # whatever it is, the command must be told
             answer = str(error).encode("utf-8", "replace") or b"it could not be stored"
         with suppress(OSError):
             connection.socket.sendall(answer)
 
+    def _serve_request(self, word: str, text: str) -> str:
+        if not word:
+            self._claim.checkpoint_text(text)
+        elif word in _BEGINNINGS:
+            effect = self._claim.once(text, on_unknown=word)
+            if not effect:
+                return f"skip {effect.state}"
+            self._begun[text] = effect
+        elif word in _ENDS:
+            if text not in self._begun:
+                return f"the effect {text!r} was not begun"
+            self._begun.pop(text).end(word)
+        else:
+            return f"unknown request {word!r}; known are {', '.join((*_BEGINNINGS, *_ENDS))}"
+        return _OK.decode()
+
 
 class _Connection:
-    """One that is still sending: the length of its value in bytes, a line feed, the value."""
+    """One that is still sending its request."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
         self.until = time.monotonic() + _LONGEST_SILENCE
         self.failed = False
         self._data = b""
+
+    @property
+    def word(self) -> str:
+        """What is asked for; empty for a checkpoint."""
+        return self._data.partition(b"\n")[0].rpartition(b" ")[0].decode("ascii", "replace")
 
     @property
     def text(self) -> str:
@@ -146,22 +179,27 @@ class _Connection:
         except OSError:
             more = b""
         self._data += more
-        length, line_feed, value = self._data.partition(b"\n")
+        line, line_feed, value = self._data.partition(b"\n")
+        length = line.rpartition(b" ")[2]
         self.failed = not more or len(self._data) > _MOST_BYTES
         return bool(line_feed) and length.isdigit() and len(value) >= min(int(length), _MOST_BYTES)
 
 
 def send(address: str, text: str) -> str:
-    """Hand the value over; the empty string if it was stored, else the reason."""
+    """Hand the checkpoint over; the empty string if it was stored, else the reason."""
+    answer = ask(address, "", text)
+    return "" if answer == _OK.decode() else answer
+
+
+def ask(address: str, word: str, text: str) -> str:
+    """Send a request; the answer: `ok`, `skip STATE`, or the reason why not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_LONGEST_ANSWER)
         connection.connect(_bytes_of(address))
         with suppress(BrokenPipeError):  # the answer says why no more was read
             data = text.encode("utf-8", "surrogateescape")[:_MOST_BYTES]  # far too much to be stored, as it was before
-            connection.sendall(b"%d\n%b" % (len(data), data))
+            connection.sendall(b"%b%d\n%b" % (f"{word} ".encode() if word else b"", len(data), data))
         answer = _receive(connection)
-    if answer == _OK:
-        return ""
     return answer.decode("utf-8", "replace") or "refused: this process was not started by that 'cronce exec'"
 
 

@@ -267,12 +267,12 @@ def under_claim(
         environ: The command's environment.
         signals: What this process receives.
         grace: Seconds between SIGTERM and SIGKILL.
-        checkpoints: True to serve `cronce checkpoint`.
+        checkpoints: True to serve `cronce checkpoint` and `cronce once`.
         leave_nothing: True to kill what the command left behind, also if it ended by itself.
     """
     child = None
     try:
-        server = CheckpointServer(claim.checkpoint_text) if checkpoints else None
+        server = CheckpointServer(claim) if checkpoints else None
         child = Child(command, environ if server is None else {**environ, CHECKPOINT_SOCKET: server.address})
         claim.start_heartbeat(after=_after_beat(child, claim, signals))
         if server is not None:

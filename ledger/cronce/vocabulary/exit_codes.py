@@ -1,4 +1,4 @@
-"""The exit codes of `cronce`; they do not change. 64, 69 and 71 are those of sysexits.h."""
+"""The exit codes of `cronce`; they do not change. 64, 69, 71 and 75 are those of sysexits.h."""
 
 REFUSED = 0
 """Another process does the work or has done it: no error (`--refused-exit-code` changes this code)."""
@@ -20,6 +20,9 @@ GUARD_FAILED = 71
 
 The run was given back, and the failure is not counted.
 """
+
+TRY_LATER = 75
+"""What a command under `cronce once` ends with if its effect certainly did not happen: EX_TEMPFAIL of sysexits.h."""
 
 DEADLINE = 124
 """The active deadline passed; the child was stopped. The same code as coreutils' `timeout`."""

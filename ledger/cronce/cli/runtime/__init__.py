@@ -1,4 +1,4 @@
-"""The commands that run beside the work, on the standard library alone: exec, pin, clock, health, checkpoint."""
+"""The commands that run beside the work, on the standard library alone: exec, pin, clock, health, checkpoint, once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ def run_runtime(name: str, arguments: list[str]) -> int:
             from cronce.cli.runtime.checkpoint import main as checkpoint  # noqa: PLC0415  # only what is used is loaded
 
             return checkpoint(arguments)
+        case "once":
+            from cronce.cli.runtime.once import main as once  # noqa: PLC0415  # only what is used is loaded
+
+            return once(*_around_command(arguments))
         case _:
             return _supervise(name, arguments)
 
