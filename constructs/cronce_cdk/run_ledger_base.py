@@ -24,10 +24,13 @@ from cronce_cdk._checks import is_text, is_token, job_name, refusal
 from cronce_cdk._jsii_cache import stack_of
 from cronce_cdk._metrics import count_of
 
-CLAIM_ACTIONS = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query")
-"""What a task needs to claim, renew and finish its runs. It never scans and never deletes."""
-
 READ_ACTIONS = ("dynamodb:GetItem", "dynamodb:Query")
+
+SWAP_ACTIONS = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query")
+"""What a writer needs that never acquires a slot: a person who releases runs, and a clock that dispatches ticks."""
+
+CLAIM_ACTIONS = (*SWAP_ACTIONS, "dynamodb:UpdateItem")
+"""What a task needs to claim, renew and finish its runs. It never scans and never deletes."""
 
 _jobs_of_apps: WeakKeyDictionary[IConstruct, dict[tuple[str, ...], str]] = WeakKeyDictionary()
 """App -> (ledger, job) -> path of the construct that has this job."""
@@ -133,7 +136,7 @@ class RunLedgerBase(Construct):
             ConstructConfigError: The ledger cannot hold a job of this name.
         """
         name = _literal(job_name(self, clock), also="*?")
-        return self._grant_on(grantee, CLAIM_ACTIONS, "ForAllValues:StringLike", [name, f"{name}{SEPARATOR}*"])
+        return self._grant_on(grantee, SWAP_ACTIONS, "ForAllValues:StringLike", [name, f"{name}{SEPARATOR}*"])
 
     def grant_read(self, grantee: iam.IGrantable, job: str | None = None) -> iam.Grant:
         """Allow `grantee` to read the runs of `job`, or of all jobs.
@@ -151,7 +154,7 @@ class RunLedgerBase(Construct):
         Raises:
             ConstructConfigError: The ledger cannot hold a job of this name.
         """
-        return self._grant(grantee, CLAIM_ACTIONS, job)
+        return self._grant(grantee, SWAP_ACTIONS, job)
 
     def metric_missed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
         """Count ticks that were not delivered, of one job or of all."""

@@ -131,7 +131,7 @@ def test_a_claim_grant_is_exactly_three_actions_on_one_job(stack: cdk.Stack) -> 
         "Statement": [
             {
                 "Effect": "Allow",
-                "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"],
+                "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"],
                 "Resource": {"Fn::GetAtt": [logical_id, "Arn"]},
                 "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["daily-digest"]}},
             }

@@ -178,7 +178,7 @@ def test_the_task_may_claim_its_own_job_alone(shop: Shop) -> None:
     shop.job(job="daily-digest")
     [policy] = [p for n, p in shop.resources("AWS::IAM::Policy").items() if n.startswith("TaskTaskRole")]
     [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
-    assert statement["Action"] == ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
+    assert statement["Action"] == ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
     assert statement["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["daily-digest"]}}
 
 

@@ -1,4 +1,13 @@
-"""What `cronce.stores.store.Store` promises, of every store."""
+"""What `cronce.stores.store.Store` promises, of every store.
+
+A store writes in two ways. `swap` replaces a row whose version and token are known. `take` acquires the slot of a job
+without knowing its version: in one atomic step, if `slot.is_free_for(run)` holds for the row as it is, the row becomes
+`slot.taken_by(run, at=at)`, and the answer has the new row; else nothing is written, and the answer has the current
+one. Both functions are in `cronce.protocol.records`. So a claim of a free job costs two writes and no read. A store
+with transactions or scripts reads, decides and writes in one of them; DynamoDB has a conditional UpdateItem. A store
+that cannot decide in one request may answer `Swapped(False, slot)` although the slot is free: the claimant then swaps
+on the version that it got. Such a store fails the tests of "a free slot is taken" below, and only those.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +18,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import PastAttempt, RunRecord, SlotRecord, UnreadableRow, run_key
+from cronce.protocol.records import (
+    SLOT_KEY,
+    PastAttempt,
+    RunRecord,
+    SlotMode,
+    SlotRecord,
+    UnreadableRow,
+    Waiter,
+    run_key,
+)
 from cronce.protocol.transitions import Event
 from cronce.stores.sqlite import SqliteStore
-from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.states import Status, Trigger
 from cronce.vocabulary.values import replace
 from tests.conformance.stores import ATOMIC_STORES, DYNAMO_STORES, STORES, TABLE, Lab
@@ -186,6 +204,147 @@ def test_any_job_is_a_key(lab: Lab, name: str) -> None:
     assert len(job.encode()) == 2048
     assert swap(lab, record, None)
     assert lab.store.query(job, limit=5).runs == (record,)
+
+
+# Take.
+
+FREE_SLOTS: dict[str, dict[str, Any]] = {
+    "an older tick held it": {"version": 8, "fence": 5, "newest": "older", "newest_at": T0 - timedelta(milliseconds=1)},
+    "the same tick held it": {"newest": PERIOD, "newest_at": T0},
+    "somebody added an attribute": {"extra": {"team": "growth", "tags": ["a", {"b": [1]}], "flag": True}},
+    "its version is the highest": {"version": 2**53, "fence": 2**53},
+}
+USED_SLOTS: dict[str, dict[str, Any]] = {
+    "another run holds it": {"period": "other", "attempt": 1, "token": "other", "owner": "other", "claimed_at": T0},
+    "another attempt of the same run holds it": {"period": PERIOD, "attempt": 7, "token": "t", "owner": "o"},
+    "a run without a slot is announced": {"mode": SlotMode.ALLOW},
+    "its holder is looking for such runs": {"mode": SlotMode.CHECKING},
+    "a run waits for it": {"waiting": (Waiter(period="w", attempt=1, token="w", scheduled_at=T0),)},
+    "a newer tick held it": {"newest": "newer", "newest_at": T0 + timedelta(milliseconds=1)},
+}
+TICKS: dict[str, dict[str, Any]] = {
+    "a tick": {"scheduled_at": T0},
+    "a tick of the future": {"scheduled_at": T0 + timedelta(days=1)},
+    "a person's run": {"scheduled_at": T0, "trigger": Trigger.MANUAL},
+    "no tick": {"scheduled_at": None},
+}
+
+
+def take(lab: Lab, by: RunRecord) -> bool:
+    """True if the slot was taken; what stands afterwards is in any case what the answer said."""
+    answer = lab.store.take(by, T0)
+    assert lab.store.get(lab.job, SLOT_KEY) == answer.stands
+    return answer.written
+
+
+@pytest.mark.parametrize("changes", TICKS.values(), ids=TICKS)
+def test_a_free_slot_is_taken_where_none_was(lab: Lab, changes: dict[str, Any]) -> None:
+    """The row is what a swap would write."""
+    mine = run(lab, **changes)
+    assert take(lab, mine)
+    assert lab.store.get(lab.job, SLOT_KEY) == SlotRecord(job=lab.job, version=0).taken_by(mine, at=T0)
+
+
+@pytest.mark.parametrize("changes", TICKS.values(), ids=TICKS)
+@pytest.mark.parametrize("free", FREE_SLOTS.values(), ids=FREE_SLOTS)
+def test_a_free_slot_is_taken_as_a_swap_on_its_version_would(
+    lab: Lab, free: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    """Version and fence rise by one, the newest tick is kept or replaced, and unknown attributes are kept."""
+    slot, mine = any_slot(job=lab.job, **free), run(lab, **changes)
+    assert swap(lab, slot, None)
+    assert take(lab, mine)
+    assert lab.store.get(lab.job, SLOT_KEY) == slot.taken_by(mine, at=T0)
+
+
+@pytest.mark.parametrize("used", USED_SLOTS.values(), ids=USED_SLOTS)
+def test_a_slot_that_is_not_free_is_not_taken(lab: Lab, used: dict[str, Any]) -> None:
+    """The answer has it, as it is."""
+    slot, mine = any_slot(job=lab.job, **used), run(lab, scheduled_at=T0)
+    assert swap(lab, slot, None)
+    assert lab.store.take(mine, T0) == Swapped(False, slot)
+    assert lab.store.get(lab.job, SLOT_KEY) == slot
+
+
+def test_a_run_that_is_no_tick_takes_a_slot_that_a_newer_tick_held(lab: Lab) -> None:
+    """Which stays the newest."""
+    slot = any_slot(job=lab.job, newest="newer", newest_at=T0)
+    assert swap(lab, slot, None)
+    assert take(lab, run(lab, scheduled_at=None))
+
+
+def test_a_take_sent_twice_is_told_of_itself(lab: Lab) -> None:
+    """The second finds the slot held by this very attempt, by which its writer knows it (L1)."""
+    mine = run(lab)
+    first = lab.store.take(mine, T0)
+    assert lab.store.take(mine, T0 + timedelta(seconds=1)) == Swapped(False, first.stands)
+
+
+def test_what_was_taken_is_released_and_taken_again(lab: Lab) -> None:
+    """By swaps on the version that the take gave."""
+    fences = []
+    for number in range(3):
+        slot = lab.store.take(run(lab, period=str(number)), T0).stands
+        assert isinstance(slot, SlotRecord)
+        fences.append(slot.fence)
+        assert swap(lab, slot.freed(), slot)
+    assert fences == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "attributes", [{"schema": 2}, {"newest_at": "soon"}, {"waiting": "x"}, {"mode": 7}, {"period": 7}], ids=str
+)
+def test_an_unreadable_slot_is_not_taken(lab: Lab, attributes: dict[str, Any]) -> None:
+    """Nor is it changed."""
+    lab.put({"job": lab.job, "key": SLOT_KEY, "version": 1, "fence": 1} | attributes)
+    for _ in range(2):
+        with pytest.raises(RecordUnreadableError):
+            lab.store.take(run(lab, scheduled_at=T0), T0)
+
+
+@pytest.mark.parametrize("attributes", [{"version": "1"}, {"fence": "1"}], ids=str)
+def test_a_slot_that_cannot_be_counted_on_is_not_taken(lab: Lab, attributes: dict[str, Any]) -> None:
+    """What was a number is a text: it is an error, and the row stays."""
+    lab.put({"job": lab.job, "key": SLOT_KEY} | attributes)
+    for _ in range(2):
+        with pytest.raises(LedgerUnavailableError) as refused:
+            lab.store.take(run(lab, scheduled_at=T0), T0)
+        assert not refused.value.transient
+
+
+@pytest.mark.parametrize("attributes", [{}, {"version": 4}, {"fence": 4}, {"schema": 0}], ids=str)
+def test_a_foreign_slot_is_taken_as_it_reads(lab: Lab, attributes: dict[str, Any]) -> None:
+    """What it lacks counts as zero."""
+    lab.put({"job": lab.job, "key": SLOT_KEY} | attributes)
+    seen = lab.store.get(lab.job, SLOT_KEY)
+    assert isinstance(seen, SlotRecord)
+    assert take(lab, run(lab))
+    assert lab.store.get(lab.job, SLOT_KEY) == seen.taken_by(run(lab), at=T0)
+
+
+@pytest.mark.parametrize("lab", ATOMIC_STORES, indirect=True)
+def test_of_many_threads_one_takes_the_slot(lab: Lab) -> None:
+    """The losers are told who has it. Not on moto, which is not atomic."""
+    gate = threading.Barrier(16)
+    answers: dict[str, Swapped] = {}
+
+    def take_at_once(period: str) -> None:
+        store = lab.peer() if lab.peer else lab.store
+        gate.wait(60)
+        answers[period] = store.take(run(lab, period=period), T0)
+        if store is not lab.store:
+            store.close()
+
+    threads = [threading.Thread(target=take_at_once, args=(str(number),)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    (winner,) = (period for period, answer in answers.items() if answer.written)
+    slot = lab.store.get(lab.job, SLOT_KEY)
+    assert isinstance(slot, SlotRecord)
+    assert (slot.period, slot.version, slot.fence) == (winner, 1, 1)
+    assert {period: answer.stands for period, answer in answers.items()} == dict.fromkeys(answers, slot)
 
 
 # Rows that somebody else wrote.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PERIOD = "2026-11-29"
 ALLOW = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW)
 FORBID = Policy()
-WRITE, READ = "PutItem", "GetItem"
+WRITE, TAKE, READ = "PutItem", "UpdateItem", "GetItem"
 
 
 def claim(lab: Lab, policy: Policy, *, period: str = PERIOD, **options: Any) -> Claim | Refusal:  # noqa: ANN401
@@ -48,13 +48,13 @@ def test_the_winner_under_allow_pays_a_write_and_a_read(lab: Lab, wire: Wire) ->
 
 
 def test_the_first_claim_after_allow_looks_for_live_runs_twice(lab: Lab, wire: Wire) -> None:
-    """Before it takes the slot and after; the next one pays as ever."""
+    """Before it takes the slot and after; the next one pays as ever. The slot of the first one is not free."""
     won(claim(lab, ALLOW)).complete()
     cost(wire)
     won(claim(lab, FORBID, period="2026-11-30")).complete()
-    assert cost(wire) == [WRITE, READ, "Query", WRITE, "Query", WRITE, WRITE, WRITE]
+    assert cost(wire) == [WRITE, TAKE, "Query", WRITE, "Query", WRITE, WRITE, WRITE]
     won(claim(lab, FORBID, period="2026-12-01"))
-    assert cost(wire) == [WRITE, READ, WRITE]
+    assert cost(wire) == [WRITE, TAKE]
 
 
 @pytest.mark.parametrize("policy", [ALLOW, FORBID])
@@ -70,13 +70,35 @@ def test_a_loser_pays_one_request(lab: Lab, wire: Wire, policy: Policy) -> None:
     assert cost(wire) == [WRITE]
 
 
-def test_the_winner_under_forbid_pays_two_writes_and_a_read(lab: Lab, wire: Wire) -> None:
-    """Run, a look at the slot, slot; and both rows again at the end. No write is refused on the way."""
-    for period in ("2026-11-29", "2026-11-30"):
-        mine = won(claim(lab, FORBID, period=period))
-        assert cost(wire) == [WRITE, READ, WRITE]
+@pytest.mark.parametrize("policy", [policy for policy in ConcurrencyPolicy if policy is not ConcurrencyPolicy.ALLOW])
+def test_a_run_with_a_slot_costs_four_writes_of_which_none_is_refused(
+    lab: Lab, wire: Wire, policy: ConcurrencyPolicy
+) -> None:
+    """Run and slot at its beginning, and both rows again at its end. Nothing is read."""
+    for period in ("2026-11-29T06:00:00Z", "2026-11-30T06:00:00Z"):
+        mine = won(claim(lab, Policy(concurrency_policy=policy), period=period))
+        assert cost(wire) == [WRITE, TAKE]
         mine.complete()
         assert cost(wire) == [WRITE, WRITE]
+    assert wire.refused == 0
+
+
+def test_an_attempt_after_a_failure_finds_its_slot_free(lab: Lab, wire: Wire) -> None:
+    """Although its own tick is the newest one that held it. The first write is refused, and brings back the run."""
+    tick, retried = "2026-11-29T06:00:00Z", Policy(backoff_limit=1)
+    won(claim(lab, retried, period=tick)).fail("boom")
+    cost(wire)
+    won(claim(lab, retried, period=tick))
+    assert cost(wire) == [WRITE, WRITE, TAKE]
+
+
+def test_an_older_tick_costs_a_write_more(lab: Lab, wire: Wire) -> None:
+    """The slot knows a newer one, so it is not simply free."""
+    for period, expected in (("2026-11-30T06:00:00Z", [WRITE, TAKE]), ("2026-11-29T06:00:00Z", [WRITE, TAKE, WRITE])):
+        mine = won(claim(lab, FORBID, period=period))
+        assert cost(wire) == expected
+        mine.complete()
+        cost(wire)
 
 
 def test_a_heartbeat_and_a_checkpoint_are_one_write_each(lab: Lab, wire: Wire) -> None:
@@ -110,7 +132,7 @@ def test_an_overlap_costs_four_requests(lab: Lab, wire: Wire) -> None:
     won(claim(lab, FORBID))
     cost(wire)
     assert isinstance(claim(lab, FORBID, period="2026-11-30"), Refusal)
-    assert cost(wire) == [WRITE, READ, READ, WRITE]
+    assert cost(wire) == [WRITE, TAKE, READ, WRITE]
 
 
 def test_nothing_ever_scans_deletes_or_transacts(lab: Lab, wire: Wire) -> None:
@@ -129,10 +151,10 @@ def test_nothing_ever_scans_deletes_or_transacts(lab: Lab, wire: Wire) -> None:
     won(claim(lab, FORBID, period="2026-12-03", force="again")).interrupt()
     assert len(list(lab.ledger().runs(lab.job))) == 5
     assert isinstance(lab.store.get(lab.job, "slot"), SlotRecord)
-    assert set(cost(wire)) == {WRITE, READ, "Query"}
+    assert set(cost(wire)) == {WRITE, TAKE, READ, "Query"}
 
 
 def test_the_client_could_not_even_ask_for_more() -> None:
     """What a claimant's role has to allow is in this list."""
     once = {"CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive"}
-    assert set(_METHODS) == {WRITE, READ, "Query"} | once
+    assert set(_METHODS) == {WRITE, TAKE, READ, "Query"} | once

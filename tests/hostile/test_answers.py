@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce.protocol.operations import Swapped
-from cronce.stores.codec import decode
-from cronce.stores.dynamo.attributes import from_attributes
+from cronce.stores.codec import decode, encode
+from cronce.stores.dynamo.attributes import from_attributes, to_attributes
 from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
 from tests.hostile.answers import CONDITION_FAILED, JOB, KEY, ROW, chunked, genuine, page, row
-from tests.support.builders import run
+from tests.support.builders import T0, run, slot
 from tests.support.hostile_server import Peer, hostile
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def say(data: bytes) -> Callable[[Peer, bytes], None]:
 def swap(store: DynamoStore) -> Swapped:
     """The first claim of the default run."""
     return store.swap(run(), None)
+
+
+def take(store: DynamoStore) -> Swapped:
+    """Acquire the slot for the default run."""
+    return store.take(run(), T0)
 
 
 def get(store: DynamoStore) -> object:
@@ -74,6 +79,14 @@ def test_a_refusal_brings_the_row(way: Way) -> None:
     """In the same round trip."""
     with hostile(say(genuine(CONDITION_FAILED, status=400))) as server, way(server.endpoint) as store:
         assert swap(store) == Swapped(False, decode(from_attributes(ROW)))
+
+
+def test_a_slot_is_taken_by_an_answer_that_has_it(way: Way) -> None:
+    """The whole row, held by this very run."""
+    taken = slot(run())
+    answer = genuine({"Attributes": to_attributes(encode(taken))})
+    with hostile(say(answer)) as server, way(server.endpoint) as store:
+        assert take(store) == Swapped(True, taken)
 
 
 NO_ANSWER = {
@@ -170,6 +183,9 @@ def test_the_error_for_a_gateways_answer_has_its_status(way: Way, status: int, *
     assert raised.value.transient is transient
 
 
+SLOT: dict[str, Any] = dict(to_attributes(encode(slot(run()))))
+"""The slot as the default run holds it."""
+
 WRONG_SHAPES: dict[str, tuple[Callable[[DynamoStore], object], Any]] = {
     "GetItem: Item null": (get, {"Item": None}),
     "GetItem: Item a list": (get, {"Item": [ROW]}),
@@ -186,6 +202,17 @@ WRONG_SHAPES: dict[str, tuple[Callable[[DynamoStore], object], Any]] = {
     "Query: a row of another job": (query, page(row(job={"S": "other"}))),
     "PutItem refused with another row": (swap, CONDITION_FAILED | {"Item": row(key={"S": "run#1999"})}),
     "PutItem refused with a list": (swap, CONDITION_FAILED | {"Item": [ROW]}),
+    "UpdateItem: nothing": (take, {}),
+    "UpdateItem: Attributes null": (take, {"Attributes": None}),
+    "UpdateItem: Attributes a list": (take, {"Attributes": [SLOT]}),
+    "UpdateItem: the answer to a GetItem": (take, {"Item": SLOT}),
+    "UpdateItem: a run": (take, {"Attributes": ROW}),
+    "UpdateItem: a slot of another job": (take, {"Attributes": SLOT | {"job": {"S": "other"}}}),
+    "UpdateItem: a free slot": (take, {"Attributes": to_attributes(encode(slot()))}),
+    "UpdateItem: a slot that another run holds": (take, {"Attributes": SLOT | {"period": {"S": "1999"}}}),
+    "UpdateItem: a slot that another attempt holds": (take, {"Attributes": SLOT | {"attempt": {"N": "7"}}}),
+    "UpdateItem: a slot that another claim holds": (take, {"Attributes": SLOT | {"token": {"S": "other"}}}),
+    "UpdateItem refused with a run": (take, CONDITION_FAILED),
 }
 
 

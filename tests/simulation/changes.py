@@ -26,6 +26,7 @@ class Mutant:
 _CLAIMING, _HOLDING = "protocol/claiming.py", "protocol/holding.py"
 _SLOT, _OBSERVING = "protocol/overlap.py", "protocol/observing.py"
 _RECORDS, _EFFECTS = "protocol/records.py", "protocol/effects.py"
+_ATTRIBUTES = "stores/dynamo/attributes.py"
 
 MUTANTS = (
     Mutant(
@@ -62,6 +63,111 @@ MUTANTS = (
         "if _identity(existing) != _identity(expected):",
         "if expected is None and existing is not None:",
         "a take-over overwrites whatever was written meanwhile",
+    ),
+    Mutant(
+        "free although it is held",
+        _RECORDS,
+        "return self.period is None and self.mode is None",
+        "return self.mode is None",
+        "two runs of a job overlap",
+    ),
+    Mutant(
+        "free although a run without a slot is announced",
+        _RECORDS,
+        "return self.period is None and self.mode is None",
+        "return self.period is None and self.mode != SlotMode.CHECKING",
+        "after a change of the policy, a run under FORBID starts beside a live one",
+    ),
+    Mutant(
+        "free although its holder died while it looked",
+        _RECORDS,
+        "return self.period is None and self.mode is None",
+        "return self.period is None and self.mode != SlotMode.ALLOW",
+        "the next run starts without a look at the runs that hold no slot",
+    ),
+    Mutant(
+        "free although a run waits for it",
+        _RECORDS,
+        " and not self.waiting and not overtaken",
+        " and not overtaken",
+        "06:00 starts before 05:00, which waits longer",
+    ),
+    Mutant(
+        "free although a newer tick has held it",
+        _RECORDS,
+        "and self.newest_at > run.scheduled_at",
+        "and self.newest_at < run.scheduled_at",
+        "03:00 starts after 05:00 was replaced",
+    ),
+    Mutant(
+        "free for its own tick's first attempt only",
+        _RECORDS,
+        "and self.newest_at > run.scheduled_at",
+        "and self.newest_at >= run.scheduled_at",
+        "each retry costs a request more",
+    ),
+    Mutant(
+        "table's slot free although it is held",
+        _ATTRIBUTES,
+        'for name in ("period", "mode", "waiting")]',
+        'for name in ("mode", "waiting")]',
+        "two runs of a job overlap",
+    ),
+    Mutant(
+        "table's slot free although a run without a slot is announced",
+        _ATTRIBUTES,
+        'for name in ("period", "mode", "waiting")]',
+        'for name in ("period", "waiting")]',
+        "after a change of the policy, a run under FORBID starts beside a live one",
+    ),
+    Mutant(
+        "table's slot free although a run waits for it",
+        _ATTRIBUTES,
+        'for name in ("period", "mode", "waiting")]',
+        'for name in ("period", "mode")]',
+        "06:00 starts before 05:00, which waits longer",
+    ),
+    Mutant(
+        "table's slot free although a newer tick has held it",
+        _ATTRIBUTES,
+        "#newest_at <= :newest_at",
+        "#newest_at > :newest_at",
+        "03:00 starts after 05:00 was replaced",
+    ),
+    Mutant(
+        "table's slot free for its own tick's first attempt only",
+        _ATTRIBUTES,
+        "#newest_at <= :newest_at",
+        "#newest_at < :newest_at",
+        "each retry costs a request more",
+    ),
+    Mutant(
+        "table's slot of a newer version overwritten",
+        _ATTRIBUTES,
+        "OR #schema <= :schema",
+        "OR #schema > :schema",
+        "a rolled-back client starts on rules that it does not know",
+    ),
+    Mutant(
+        "table's fence stands still",
+        _ATTRIBUTES,
+        '_COUNTERS = ("version", "fence")',
+        '_COUNTERS = ("version",)',
+        "effects of an old holder cannot be told from the new one's",
+    ),
+    Mutant(
+        "table's version stands still",
+        _ATTRIBUTES,
+        '_COUNTERS = ("version", "fence")',
+        '_COUNTERS = ("fence",)',
+        "a late swap of an earlier holder is written",
+    ),
+    Mutant(
+        "slot taken from a late answer",
+        "stores/dynamo/store.py",
+        "or not taken.is_held_as(wanted):",
+        "or taken.job != run.job:",
+        "an answer to another request counts as this one's",
     ),
     Mutant(
         "unlock without owner check",

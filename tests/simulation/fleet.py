@@ -328,10 +328,10 @@ class Fleet:
         self.counts["acts"] += 1
         if claim.trust_left <= 0:
             self._hold(job.name, f"who acts trusts its claim: {claim.record.owner} does not")
-        self._hold(job.name, broken_by_trust(claim._held, self._table.rows(claim.record), claim._policy))
+        self._hold(job.name, broken_by_trust(claim._held, self._table.rows(claim.job, claim.record.key), claim._policy))
         for other in self._acting[job.name].values():
             if other is not claim and other.trust_left > 0:
-                policies, rows = {claim._policy, other._policy}, self._table.rows(claim.record)
+                policies, rows = {claim._policy, other._policy}, self._table.rows(claim.job, claim.record.key)
                 self._hold(job.name, broken_by_overlap(claim._held, other._held, policies, rows))
         if claim._held.slot is not None:
             if claim.fence < self._fences[job.name]:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from cronce.protocol.operations import Get, Now, Running, Skew, Sleep, StopTask, Swap, Swapped, Woke
-from cronce.protocol.records import SLOT_KEY, Record, RunRecord, run_key
+from cronce.protocol.operations import Get, Now, Running, Skew, Sleep, StopTask, Swap, Swapped, Take, Woke
+from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
@@ -93,13 +93,13 @@ class Figures:
 
 
 class State(NamedTuple):
-    """One moment of a search; records and local states are numbers."""
+    """One moment of a search; records, writes and local states are numbers."""
 
     at: timedelta
     rows: tuple[int, ...]
     locals: tuple[int, ...]
     dead: int
-    late: tuple[tuple[int, int], ...]
+    late: tuple[int, ...]
     faults: int
     jumps: int
 
@@ -142,6 +142,10 @@ class Search:
         self._identities = [identity(None)]
         self._places = [-1]
         self._numbers: dict[Hashable, int] = {frozen(None): 0}
+        self._writes: list[tuple[int, int] | Take] = []
+        """Record and expected record of a swap, or a take."""
+        self._numbers_of_writes: dict[Hashable, int] = {}
+        self._taken: dict[tuple[int, int], int | None] = {}
         self._right: set[Hashable] = set()
         self._closed: set[tuple[int, ...]] = set()
         rows = tuple(self._number(stands) if stands and key == stands.key else 0 for key in self._keys)
@@ -228,7 +232,7 @@ class Search:
             busy = True
             self._steps_of(state, number, local, steps)
         for write in state.late:
-            rows = self._written(state.rows, *write)
+            rows = self._written(state.rows, write)
             steps.append(Step("late write", "lands", self._moved(state, rows)))
         if busy and state.jumps:
             for size in self._bound.sizes:
@@ -254,14 +258,15 @@ class Search:
                 runs = [self._records[each] for each in rows[1:]]
                 running = tuple(run for run in runs if isinstance(run, RunRecord) and run.status is Status.RUNNING)
                 goes("reads the running runs", rows, rows, running)
-            case Swap(record, expected):
-                write = self._number(record), self._number(expected)
-                written = self._written(rows, *write)
-                stands = rows[self._keys[record.key]]
+            case Swap() | Take() as asks:
+                write = self._number_of_write(asks)
+                written = self._written(rows, write)
+                place = self._keys[asks.record.key if isinstance(asks, Swap) else SLOT_KEY]
+                stands = (written or rows)[place]
                 if written is None:
                     goes("is not allowed to write", rows, (False, stands), Swapped(False, self._records[stands]))
                 else:
-                    goes("writes", written, True, Swapped(True))
+                    goes("writes", written, (True, stands), Swapped(True, _told(asks, self._records[stands])))
                     if state.faults:
                         steps.append(Step(name, "writes, the answer is lost", self._moved(state, written, faults=1)))
                         if write not in state.late:
@@ -284,7 +289,7 @@ class Search:
                     goes(f"hears that {awaited} stopped", rows, None, None)
                 return
         if state.faults:
-            if isinstance(local.asks, Get | Running | Swap):
+            if isinstance(local.asks, Get | Running | Swap | Take):
                 goes("has no answer and gives up", rows, UNANSWERED, UNANSWERED, faults=1)
             steps.append(Step(name, "dies", self._moved(state, rows, dead=1 << number, faults=1)))
 
@@ -295,12 +300,12 @@ class Search:
         *,
         stands: tuple[int, ...] | None = None,
         dead: int = 0,
-        late: tuple[tuple[int, int], ...] | None = None,
+        late: tuple[int, ...] | None = None,
         faults: int = 0,
     ) -> State:
         rows = state.rows if rows is None else rows
         late = state.late if late is None else late
-        late = tuple(write for write in late if self._written(rows, *write) is not None)
+        late = tuple(write for write in late if self._written(rows, write) is not None)
         return State(
             state.at, rows, stands or state.locals, state.dead | dead, late, state.faults - faults, state.jumps
         )
@@ -315,12 +320,19 @@ class Search:
             self._places.append(self._keys[record.key] if record else -1)
         return number
 
-    def _written(self, rows: tuple[int, ...], record: int, expected: int) -> tuple[int, ...] | None:
-        """The rows after that swap; None if it does not write."""
-        place = self._places[record]
-        stands = rows[place]
-        if self._identities[stands] != self._identities[expected]:
+    def _number_of_write(self, write: Swap | Take) -> int:
+        kept = (self._number(write.record), self._number(write.expected)) if isinstance(write, Swap) else write
+        number = self._numbers_of_writes.setdefault(frozen(kept), len(self._writes))
+        if number == len(self._writes):
+            self._writes.append(kept)
+        return number
+
+    def _written(self, rows: tuple[int, ...], write: int) -> tuple[int, ...] | None:
+        """The rows after that write; None if it does not write."""
+        record = self._record_of(write, rows)
+        if record is None:
             return None
+        place = self._places[record]
         if (rows, record) not in self._right:
             after = self._records[record]
             assert after is not None
@@ -328,6 +340,21 @@ class Search:
                 raise BrokenRuleError(f"{broken}; to be written: {shown(after)}")
             self._right.add((rows, record))
         return (*rows[:place], record, *rows[place + 1 :])
+
+    def _record_of(self, write: int, rows: tuple[int, ...]) -> int | None:
+        """The record that the write stores; None if it does not write."""
+        match self._writes[write]:
+            case (record, expected):
+                same = self._identities[rows[self._places[record]]] == self._identities[expected]
+                return record if same else None
+            case Take(run, at):
+                stands = rows[self._keys[SLOT_KEY]]
+                if (write, stands) not in self._taken:
+                    slot = self._records[stands] or SlotRecord(job=run.job, version=0)
+                    assert isinstance(slot, SlotRecord)
+                    taken = self._number(slot.taken_by(run, at=at)) if slot.is_free_for(run) else None
+                    self._taken[write, stands] = taken
+                return self._taken[write, stands]
 
     def _check(self, state: State) -> None:
         """Hold every promise against the state.
@@ -382,6 +409,11 @@ class Search:
             )
             state = before
         return "\n".join(reversed(rungs))
+
+
+def _told(write: Swap | Take, written: Record | None) -> Record | None:
+    """What the answer to a write that was written has."""
+    return written if isinstance(write, Take) else None
 
 
 def _raise(broken: str | None) -> None:

@@ -60,9 +60,8 @@ def caught_by(mutant: Mutant | None) -> str | None:
             "PYTHONPATH": os.pathsep.join((folder, str(_REPOSITORY))),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        checks = [sys.executable, "-m", "tests.simulation.checks", "--package", folder, *_searches(mutant)]
-        units = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *_unit_tests()]
-        for name, command in (("", checks), ("unit tests: ", units)):
+        pytest = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
+        for name, command in _checks(mutant, folder, pytest):
             done = subprocess.run(command, env=environ, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
             if done.returncode == 1:
                 return name + next(
@@ -71,6 +70,15 @@ def caught_by(mutant: Mutant | None) -> str | None:
             if done.returncode:
                 raise RuntimeError(done.stdout + done.stderr)
     return None
+
+
+def _checks(mutant: Mutant | None, folder: str, pytest: list[str]) -> list[tuple[str, list[str]]]:
+    """What is run on the copy, by its name: searches, and tests where a search does not go."""
+    if mutant and mutant.file.startswith("stores/dynamo/"):
+        tests = ("tests/conformance/test_store_contract.py", "tests/hostile/test_answers.py")
+        return [("tests of the store: ", [*pytest, *tests, "-k", "moto or UpdateItem"])]
+    searches = [sys.executable, "-m", "tests.simulation.checks", "--package", folder, *_searches(mutant)]
+    return [("", searches), ("unit tests: ", [*pytest, *_unit_tests()])]
 
 
 def _searches(mutant: Mutant | None) -> list[str]:

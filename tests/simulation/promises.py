@@ -9,7 +9,7 @@ from typing import Any
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held, Lost, finish
 from cronce.protocol.observing import NotReleased, ReleaseRequest, release
-from cronce.protocol.operations import Get, Now, Running, Skew, Steps, Swap, Swapped
+from cronce.protocol.operations import Get, Now, Running, Skew, Steps, Swap, Swapped, Take
 from cronce.protocol.records import SLOT_KEY, EffectsRecord, Record, RunRecord, SlotMode, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.vocabulary.names import RunName
@@ -120,6 +120,16 @@ def run_alone(steps: Steps[Any], table: dict[str, Record], policy: Policy, now: 
                         if broken := broken_by_write(table, record, policy):
                             raise BrokenRuleError(broken)
                         table[record.key] = record
+                case Take(run, at):
+                    slot = table.get(SLOT_KEY) or SlotRecord(job=run.job, version=0)
+                    assert isinstance(slot, SlotRecord)
+                    answer = Swapped(False, table.get(SLOT_KEY))
+                    if slot.is_free_for(run):
+                        taken = slot.taken_by(run, at=at)
+                        if broken := broken_by_write(table, taken, policy):
+                            raise BrokenRuleError(broken)
+                        table[SLOT_KEY] = taken
+                        answer = Swapped(True, taken)
                 case Get(_, key):
                     answer = table.get(key)
                 case Running():

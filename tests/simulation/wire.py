@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from cronce.protocol.operations import Swapped
+from cronce.protocol.operations import Swap, Swapped, Take
 from cronce.protocol.records import MAX_CLOCK_SKEW, SCHEMA, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.codec import Item, encode
 from cronce.stores.memory import MemoryStore
@@ -45,15 +45,22 @@ class Table:
         self._newer: dict[tuple[str, str], Item] = {}
         self.writes = 0
 
-    def swap(self, who: str, record: Record, expected: Record | None, *, note: str = "") -> Swapped:
-        """Perform the swap, now.
+    def write(self, who: str, write: Swap | Take, *, note: str = "") -> Swapped:
+        """Perform the write, now.
 
         Raises:
-            BrokenRuleError: The write breaks a rule.
+            BrokenRuleError: It breaks a rule.
         """
-        before = self.rows(record)
-        answer = self._store.swap(record, expected)
-        if answer.written:
+        record: Record | None
+        match write:
+            case Swap(record, expected):
+                before = self.rows(record.job, record.key)
+                answer = self._store.swap(record, expected)
+            case Take(run, at):
+                before = self.rows(run.job, SLOT_KEY)
+                answer = self._store.take(run, at)
+                record = answer.stands
+        if answer.written and record:
             self.writes += 1
             self._log(record.job, who, f"{shown(record)}{note}")
             if broken := broken_by_write(before, record, self._policies[record.job]):
@@ -67,11 +74,11 @@ class Table:
         now = EPOCH + timedelta(seconds=self._kernel.now) + MAX_CLOCK_SKEW
         return deadline is not None and run.scheduled_at is not None and now - run.scheduled_at > deadline
 
-    def rows(self, about: Record) -> Rows:
+    def rows(self, job: str, key: str) -> Rows:
         """The rows that belong together: this one, the slot, and the run that the slot names."""
-        slot = self.get(about.job, SLOT_KEY)
+        slot = self.get(job, SLOT_KEY)
         named = run_key(slot.period) if isinstance(slot, SlotRecord) and slot.period else SLOT_KEY
-        return {key: row for key in (about.key, SLOT_KEY, named) if (row := self.get(about.job, key))}
+        return {key: row for key in (key, SLOT_KEY, named) if (row := self.get(job, key))}
 
     def get(self, job: str, key: str) -> Record | None:
         """The row as it stands."""
@@ -129,6 +136,13 @@ class Wire:
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
+        return self._write(Swap(record, expected))
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        return self._write(Take(run, at))
+
+    def _write(self, write: Swap | Take) -> Swapped:
         self._travel()
         dice, weather = self._rng.random(), self._weather()
         if weather is None:
@@ -138,16 +152,16 @@ class Wire:
         elif (dice := dice - weather.throttled) < weather.request_lost:
             self._no_answer("request lost")
         elif (dice := dice - weather.request_lost) < weather.answer_lost:
-            self._table.swap(self._who, record, expected, note="  (the answer is lost)")
+            self._table.write(self._who, write, note="  (the answer is lost)")
             self._no_answer("answer lost")
         elif (dice := dice - weather.answer_lost) < weather.late:
             arrives = self._kernel.now + self._rng.uniform(1, 90)
-            self._kernel.call(arrives, lambda: self._land(record, expected))
+            self._kernel.call(arrives, lambda: self._land(write))
             self._no_answer("late")
         elif dice - weather.late < weather.twice:
-            self._table.swap(self._who, record, expected)
+            self._table.write(self._who, write)
             self._travel()
-        answer = self._table.swap(self._who, record, expected)
+        answer = self._table.write(self._who, write)
         self._answer()
         return answer
 
@@ -175,9 +189,9 @@ class Wire:
     def close(self) -> None:
         """See `Store.close`."""
 
-    def _land(self, record: Record, expected: Record | None) -> None:
+    def _land(self, write: Swap | Take) -> None:
         with suppress(RecordUnreadableError):  # nobody hears it
-            self._table.swap(self._who, record, expected, note="  (sent long ago)")
+            self._table.write(self._who, write, note="  (sent long ago)")
 
     def _travel(self) -> None:
         self._kernel.sleep(self._rng.uniform(0.002, 0.05))

@@ -34,6 +34,7 @@ class Wire:
 
     Attributes:
         arrived: The operations that reached the service, e.g. `PutItem`.
+        refused: How many of them were answered with an error.
     """
 
     def __init__(self, client: DynamoDBClient, *, table: str) -> None:
@@ -46,6 +47,7 @@ class Wire:
         self._planned: Iterator[Fault | str | None] = iter(())
         self._now: Fault | str | None = None
         self.arrived: list[str] = []
+        self.refused = 0
         inside._endpoint.http_session = self
         client.meta.events.register("before-sign.dynamodb", self._before_sign)
 
@@ -92,6 +94,7 @@ class Wire:
         target = request.headers["X-Amz-Target"]
         self.arrived.append((target.decode() if isinstance(target, bytes) else target).rpartition(".")[2])
         response: AWSResponse = self._session.send(request)
+        self.refused += response.status_code != 200
         return response
 
 

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from cronce.protocol.operations import Swapped
-    from cronce.protocol.records import Record
+    from cronce.protocol.records import Record, RunRecord
     from cronce.stores.store import Page, Store
 
 
 class LossyStore:
-    """Passes every call on; some swaps are carried out, but their answers are lost.
+    """Passes every call on; some writes are carried out, but their answers are lost.
 
     Attributes:
-        losing: The number of the next swaps whose answers are lost.
-        after_next_swap: What happens before the next swap's answer arrives.
+        losing: The number of the next writes whose answers are lost.
+        after_next_swap: What happens before the next write's answer arrives.
     """
 
     def __init__(self, store: Store) -> None:
@@ -45,7 +45,13 @@ class LossyStore:
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """Carry out the swap; its answer may be lost."""
-        answer = self._store.swap(record, expected)
+        return self._answered(self._store.swap(record, expected))
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """Carry out the take; its answer may be lost."""
+        return self._answered(self._store.take(run, at))
+
+    def _answered(self, answer: Swapped) -> Swapped:
         if action := self.after_next_swap:
             self.after_next_swap = None
             action()

@@ -5,7 +5,20 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
-from cronce.protocol.operations import Get, Now, Operation, Running, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.operations import (
+    Get,
+    Now,
+    Operation,
+    Running,
+    Skew,
+    Sleep,
+    Steps,
+    StopTask,
+    Swap,
+    Swapped,
+    Take,
+    Woke,
+)
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -68,15 +81,13 @@ class World:
         """Do something just before the nth operation of that kind, counted from 1."""
         self._plans.append(_Plan(kind, nth, action))
 
-    def lose_answer(self, nth: int) -> None:
-        """Lose the answer of the nth swap: it is written, sent again, and found to be written already."""
+    def lose_answer(self, nth: int, kind: type[Swap | Take] = Swap) -> None:
+        """Lose the answer of the nth write of that kind: it is sent again, and found to be written already."""
 
         def land() -> None:
-            operation = self.asked[-1]
-            assert isinstance(operation, Swap)
-            self._store.swap(operation.record, operation.expected)
+            self._write(self.asked[-1])
 
-        self.before(Swap, nth, land)
+        self.before(kind, nth, land)
 
     def cut_off(self, kind: type[Operation], nth: int) -> None:
         """Let the nth operation of that kind fail permanently."""
@@ -108,8 +119,8 @@ class World:
             if plan.is_due(operation):
                 plan.action()
         match operation:
-            case Swap(record, expected):
-                return self._store.swap(record, expected)
+            case Swap() | Take():
+                return self._write(operation)
             case Get(job, key):
                 return self._store.get(job, key)
             case Running(job):
@@ -125,6 +136,12 @@ class World:
                 return None
             case _:
                 assert_never(operation)
+
+    def _write(self, operation: Operation) -> Swapped:
+        if isinstance(operation, Take):
+            return self._store.take(operation.run, operation.at)
+        assert isinstance(operation, Swap)
+        return self._store.swap(operation.record, operation.expected)
 
 
 class _Plan:

@@ -9,7 +9,7 @@ import pytest
 
 from cronce.protocol.claiming import Begin, Mine, Settle, claim, decide
 from cronce.protocol.holding import Held
-from cronce.protocol.operations import Get, Now, Swap
+from cronce.protocol.operations import Get, Now, Operation, Swap, Take
 from cronce.protocol.records import KEPT_ATTEMPTS, MAX_CLOCK_SKEW, Liveness, PastAttempt, RunRecord
 from cronce.protocol.requests import RefusalReason, Refused, Skewed
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -418,10 +418,10 @@ def test_a_claim_whose_trust_ran_out_is_renewed_first(pause: timedelta, renewals
     def sleep() -> None:
         world.now += pause
 
-    world.before(Swap, 2, sleep)
+    world.before(Take, 1, sleep)
     held = world.play(claim(request()))
     assert isinstance(held, Held)
-    assert world.count(Swap) == 2 + renewals
+    assert world.count(Swap) == 1 + renewals
     assert held.trusted_until == (T0 + pause if renewals else T0) + TRUST_ENDS
     assert world.now < held.trusted_until
 
@@ -497,11 +497,13 @@ def test_a_lease_at_the_edge_of_the_calendar_is_judged_like_any_other(year: int)
     assert isinstance(decide(request(), standing, T0), Begin if year == 1 else Refused)
 
 
-@pytest.mark.parametrize("policy", [ALLOW, ConcurrencyPolicy.FORBID])
-def test_a_run_whose_slot_cannot_be_used_is_given_back(policy: ConcurrencyPolicy) -> None:
+@pytest.mark.parametrize(("policy", "request_of_slot"), [(ALLOW, Get), (ConcurrencyPolicy.FORBID, Take)])
+def test_a_run_whose_slot_cannot_be_used_is_given_back(
+    policy: ConcurrencyPolicy, request_of_slot: type[Operation]
+) -> None:
     """At once, with the error; the next claim takes it over."""
     world = World()
-    world.cut_off(Get, 1)
+    world.cut_off(request_of_slot, 1)
     with pytest.raises(LedgerUnavailableError, match="cut off"):
         world.play(claim(request(concurrency_policy=policy)))
     mine = world.run()
@@ -513,7 +515,7 @@ def test_a_run_whose_slot_cannot_be_used_is_given_back(policy: ConcurrencyPolicy
 def test_a_run_that_cannot_be_given_back_either_is_free_when_its_lease_expires() -> None:
     """The first error is the one that is told."""
     world = World()
-    world.cut_off(Get, 1)
+    world.cut_off(Take, 1)
     world.cut_off(Swap, 2)
     with pytest.raises(LedgerUnavailableError, match="cut off"):
         world.play(claim(request()))

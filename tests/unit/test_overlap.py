@@ -9,7 +9,8 @@ import pytest
 
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.holding import Held, free_slot
-from cronce.protocol.operations import Get, Sleep, StopTask, Swap
+from cronce.protocol.operations import Get, Sleep, StopTask, Swap, Take
+from cronce.protocol.operations import take as take_free
 from cronce.protocol.overlap import announce, take_slot
 from cronce.protocol.records import MAX_CLOCK_SKEW, MOST_WAITING, RunRecord, SlotMode, SlotRecord, Waiter
 from cronce.protocol.requests import RefusalReason, Refused
@@ -66,20 +67,57 @@ def test_a_free_or_stale_slot_is_taken(holder: RunRecord | None, standing: SlotR
 
 
 @pytest.mark.parametrize("standing", [[], [slot()]], ids=["none", "free"])
-def test_a_free_slot_costs_a_read_and_a_write(standing: list[SlotRecord]) -> None:
+def test_a_free_slot_costs_one_write(standing: list[SlotRecord]) -> None:
     """On top of the claim's own write."""
     world = World(*standing)
     take(world)
-    assert (world.count(Get), world.count(Swap)) == (1, 1)
+    assert (world.count(Take), world.count(Get), world.count(Swap)) == (1, 0, 0)
+
+
+DUE = T0
+FREE_FOR_MINE = {
+    "no run holds it": (slot(fence=7, newest="older", newest_at=DUE - TICK), True),
+    "mine was the newest tick already": (slot(newest=PERIOD, newest_at=DUE), True),
+    "a newer tick held it": (slot(newest="newer", newest_at=DUE + TICK), False),
+    "a run holds it": (slot(run(period="2026-11-28")), False),
+    "a run without a slot is announced": (slot(mode=SlotMode.ALLOW), False),
+    "its holder looks for such runs": (slot(mode=SlotMode.CHECKING), False),
+    "a run waits for it": (slot(waiting=(Waiter(period="x", attempt=1, token="t"),)), False),
+}
+
+
+@pytest.mark.parametrize(("standing", "free"), FREE_FOR_MINE.values(), ids=FREE_FOR_MINE)
+def test_a_slot_is_free_if_nothing_else_has_to_be_looked_at(standing: SlotRecord, free: bool) -> None:  # noqa: FBT001
+    """Who acquires it so, writes what a swap on its version would write."""
+    mine = replace(MINE, scheduled_at=DUE, lease_until=T0 + LEASE)
+    assert standing.is_free_for(mine) is free
+    world = World(mine, standing)
+    assert world.play(take_free(mine, T0)) == (free, standing.taken_by(mine, at=T0) if free else standing)
+
+
+@pytest.mark.parametrize("standing", [slot(newest="newer", newest_at=DUE), slot()])
+def test_a_run_without_a_nominal_time_has_no_newer_tick(standing: SlotRecord) -> None:
+    """It is no tick."""
+    assert standing.is_free_for(replace(MINE, scheduled_at=None))
 
 
 def test_a_slot_whose_answer_was_lost_is_mine() -> None:
-    """My own row refused my own request (L1)."""
-    world = World()
-    world.lose_answer(1)
+    """My own row refused my own request (L1), with or without a version."""
+    for kind, standing in ((Take, []), (Swap, [TAKEN])):
+        world = World(*standing)
+        world.lose_answer(1, kind)
+        taken = take(world)
+        assert isinstance(taken, Held)
+        assert taken.slot == world.slot()
+
+
+def test_a_late_copy_of_a_take_leaves_a_stale_slot() -> None:
+    """It lands when its run has ended; the next claim acquires the slot, with the next fence."""
+    world = World(run(period="2026-11-28", status=Status.SUCCEEDED), slot())
+    assert world.play(take_free(YESTERDAY, T0))[0]
     taken = take(world)
     assert isinstance(taken, Held)
-    assert taken.slot == world.slot()
+    assert (taken.fence, world.slot().period) == (5, PERIOD)
 
 
 def test_a_slot_that_names_my_attempt_is_mine() -> None:
@@ -106,12 +144,13 @@ def test_a_slot_of_my_period_whose_run_is_gone_is_not_mine() -> None:
     assert take(world) == Refused(RefusalReason.LEASE_LOST, None)
 
 
-def test_losing_the_race_for_the_slot_is_decided_again() -> None:
-    """Another period took it between the look and the write."""
+@pytest.mark.parametrize(("standing", "write"), [(slot(), Take), (TAKEN, Swap)], ids=["free", "stale"])
+def test_losing_the_race_for_the_slot_is_decided_again(standing: SlotRecord, write: type[Swap | Take]) -> None:
+    """Another period took it just before."""
     tomorrow = run(period="2026-11-30", token="third")
-    world = World(tomorrow, slot())
+    world = World(tomorrow, standing)
 
-    world.before(Swap, 1, lambda: world.put(slot(tomorrow)))
+    world.before(write, 1, lambda: world.put(slot(tomorrow)))
     refused = take(world)
     assert refused == Refused(RefusalReason.OVERLAPPING, world.run())
     assert world.run().blocked_by == "2026-11-30"
@@ -310,7 +349,7 @@ def test_the_pause_between_two_looks_is_short(lease: float, pause: float) -> Non
 
 def test_a_slot_row_that_vanished_is_made_anew() -> None:
     """A person deleted it between the look and the write."""
-    world = World(slot())
+    world = World(TAKEN)
     world.before(Swap, 1, lambda: world.delete(slot()))
     taken = take(world)
     assert isinstance(taken, Held)

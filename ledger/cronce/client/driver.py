@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar, assert_never
 
 from cronce.client.time_source import SteadyClock, StopSignal
-from cronce.protocol.operations import Get, Now, Operation, Running, Skew, Sleep, Steps, StopTask, Swap, Woke
+from cronce.protocol.operations import Get, Now, Operation, Running, Skew, Sleep, Steps, StopTask, Swap, Take, Woke
 from cronce.protocol.records import RunRecord
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import LedgerUnavailableError
@@ -77,6 +77,8 @@ class Driver:
         match operation:
             case Swap(record, expected):
                 return self.insist(lambda: self._store.swap(record, expected), patience)
+            case Take(run, at):
+                return self.insist(lambda: self._store.take(run, at), patience)
             case Get(job, key):
                 return self.insist(lambda: self._store.get(job, key), patience)
             case Running(job):

@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 
 from cronce.client.time_source import Clock, StopSignal
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import Record
+from cronce.protocol.records import Record, RunRecord
 from cronce.stores.store import Page, Store
 from cronce.vocabulary.errors import LedgerUnavailableError
 
@@ -130,6 +130,13 @@ class TimedStore:
         """See `Store.swap`."""
         sent = self._time.monotonic()
         answer = self._store.swap(record, expected)
+        self._hear(sent)
+        return answer
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        sent = self._time.monotonic()
+        answer = self._store.take(run, at)
         self._hear(sent)
         return answer
 

@@ -24,6 +24,14 @@ class Swap:
 
 
 @value_class
+class Take:
+    """Acquire the job's slot for this run if it is free, without knowing its version; answered with `Swapped`."""
+
+    run: RunRecord
+    at: datetime
+
+
+@value_class
 class Get:
     """Read one row, strongly consistent; answered with the record or None."""
 
@@ -66,7 +74,7 @@ class StopTask:
     reason: str
 
 
-Operation = Swap | Get | Running | Now | Skew | Sleep | StopTask
+Operation = Swap | Take | Get | Running | Now | Skew | Sleep | StopTask
 
 T = TypeVar("T")
 Steps = Generator[Operation, Any, T]
@@ -75,11 +83,11 @@ Steps = Generator[Operation, Any, T]
 
 @value_class
 class Swapped:
-    """The answer to a swap.
+    """The answer to a swap or a take.
 
     Attributes:
-        written: True if this request wrote the record.
-        stands: The current row if it did not; None for no row.
+        written: True if this request wrote the row.
+        stands: The current row; None for no row, and after a swap that was written, because its row is known.
     """
 
     written: bool
@@ -97,6 +105,12 @@ def swap(record: Record, expected: Record | None) -> Steps[Swapped]:
     """Swap; a row that equals the record counts as written, because an earlier answer was lost."""
     answer: Swapped = yield Swap(record, expected)
     return Swapped(answer.written or answer.stands == record, answer.stands)
+
+
+def take(run: RunRecord, at: datetime) -> Steps[tuple[bool, SlotRecord | None]]:
+    """Acquire the slot for the run if it is free; True if this request did, and the slot as it is now."""
+    answer: Swapped = yield Take(run, at)
+    return answer.written, answer.stands if isinstance(answer.stands, SlotRecord) else None
 
 
 def get_run(job: str, period: str) -> Steps[RunRecord | None]:

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
 from cronce.protocol.observing import mark_lost
-from cronce.protocol.operations import Steps, StopTask, get_run, get_running, get_slot, read_clock, sleep, swap
+from cronce.protocol.operations import Steps, StopTask, get_run, get_running, get_slot, read_clock, sleep, swap, take
 from cronce.protocol.records import MOST_WAITING, Liveness, RunRecord, SlotMode, SlotRecord
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
 from cronce.protocol.transitions import Event
@@ -68,7 +68,9 @@ def announce(job: str) -> Steps[None]:
 
 def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
     """Acquire the job for the held run, as the concurrency policy says, or give the run back."""
-    slot = yield from get_slot(ask.job)
+    taken, slot = yield from take(held.run, (yield from read_clock()))
+    if taken:
+        return replace(held, slot=slot)
     while True:
         if slot is not None and _is_superseded(ask, slot):
             outcome = Outcome(event=Event.BLOCK, reason=Reason.REPLACED, blocked_by=slot.newest)
@@ -79,12 +81,12 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
         match holder:
             case None:
                 now = yield from read_clock()
-                taken = (slot or SlotRecord(job=ask.job, version=0)).taken_by(held.run, at=now)
-                answer = yield from swap(taken, slot)
+                mine = (slot or SlotRecord(job=ask.job, version=0)).taken_by(held.run, at=now)
+                answer = yield from swap(mine, slot)
                 if answer.written:
-                    if taken.mode is None:
-                        return replace(held, slot=taken)
-                    slot = taken
+                    if mine.mode is None:
+                        return replace(held, slot=mine)
+                    slot = mine
                 else:
                     slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
             case SlotRecord(mode=None):

@@ -236,6 +236,14 @@ class SlotRecord:
             and run.is_attempt(self.attempt, self.token)
         )
 
+    def is_free_for(self, run: RunRecord) -> bool:
+        """True if the run may acquire the slot without a look at other runs.
+
+        Nobody holds it or waits for it, no run without a slot is announced, and no newer tick has held it.
+        """
+        overtaken = self.newest_at is not None and run.scheduled_at is not None and self.newest_at > run.scheduled_at
+        return self.period is None and self.mode is None and not self.waiting and not overtaken
+
     def taken_by(self, run: RunRecord, *, at: datetime) -> Self:
         """The slot one version later, held by the run's current attempt, its fence one higher."""
         mine = Waiter(period=run.period, attempt=run.attempt, token=run.token, scheduled_at=run.scheduled_at)
@@ -272,11 +280,11 @@ class SlotRecord:
         return replace(self, version=self.version + 1, mode=mode)
 
     def _is_newest(self, run: RunRecord, at: datetime) -> bool:
-        """True for a tick that is newer than all before it. A person's run, or one of the future, is no measure."""
+        """True for a tick that no newer one precedes. A person's run, or one of the future, is no measure."""
         due = run.scheduled_at
         if due is None or run.trigger.by_person or due > at + MAX_CLOCK_SKEW:
             return False
-        return self.newest_at is None or due > self.newest_at
+        return self.newest_at is None or due >= self.newest_at
 
 
 @value_class(kw_only=True)

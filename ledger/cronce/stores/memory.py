@@ -6,7 +6,7 @@ import threading
 from datetime import datetime, timedelta
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, run_key
+from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.codec import Item, decode, encode
 from cronce.stores.store import Page, page_of
 
@@ -35,6 +35,17 @@ class MemoryStore:
                 return Swapped(False, existing)
             self._items[record.job, record.key] = encode(record)
             return Swapped(True)
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        with self._lock:
+            item = self._items.get((run.job, SLOT_KEY))
+            slot = SlotRecord(job=run.job, version=0) if item is None else decode(item)
+            if not isinstance(slot, SlotRecord) or not slot.is_free_for(run):
+                return Swapped(False, slot)
+            taken = slot.taken_by(run, at=at)
+            self._items[run.job, SLOT_KEY] = encode(taken)
+            return Swapped(True, taken)
 
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`."""

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, EffectsRecord, Record, RunRecord, run_key
+from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, EffectsRecord, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.codec import from_json, to_json
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
@@ -118,29 +118,28 @@ class SqliteStore:
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
-        row = {
-            "job": record.job,
-            "key": record.key,
-            "version": record.version,
-            "token": record.token or "",
-            "item": to_json(record),
-            "expires_at": _epoch(record.expires_at) if isinstance(record, RunRecord) else None,
-            "boot": self._boot_of(record),
-        }
-        # A swap of "no row" must not match a row; no row has the version -1.
-        seen = {"seen_version": -1, "seen_token": ""}
-        if expected is not None:
-            seen = {"seen_version": expected.version, "seen_token": expected.token or ""}
+        statement = _parameters(record, expected, boot=self._boot_of(record))
         with self._transaction(create=expected is None) as connection:
             if expected is not None and _fetch(connection, record.job, record.key) is None:
                 return Swapped(False, None)
             self._check_clock(connection, record, expected)
-            if connection.execute(_SWAP, row | seen).rowcount == 1:
+            if connection.execute(_SWAP, statement).rowcount == 1:
                 if expected is None and isinstance(record, RunRecord) and record.claimed_at is not None:
                     # Neither the claim nor this host alone decides that a row is old.
                     _prune(connection, min(record.claimed_at.timestamp(), time.time()) - _PRUNED_AFTER)
                 return Swapped(True)
             return Swapped(False, _fetch(connection, record.job, record.key))
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        with self._transaction(create=True) as connection:
+            slot = _fetch(connection, run.job, SLOT_KEY)
+            seen = slot or SlotRecord(job=run.job, version=0)
+            if not isinstance(seen, SlotRecord) or not seen.is_free_for(run):
+                return Swapped(False, slot)
+            taken = seen.taken_by(run, at=at)
+            connection.execute(_SWAP, _parameters(taken, slot, boot=None))
+            return Swapped(True, taken)
 
     def _boot_of(self, record: Record) -> str | None:
         """The boot, and the wall clock's time at its beginning as this record's writer has it."""
@@ -322,6 +321,21 @@ def _prune(connection: sqlite3.Connection, before: float) -> None:
             connection.execute("DELETE FROM ledger WHERE job = ? AND key = ?", (job, key))
         else:
             connection.execute("UPDATE ledger SET expires_at = NULL WHERE job = ? AND key = ?", (job, key))
+
+
+def _parameters(record: Record, expected: Record | None, *, boot: str | None) -> dict[str, Any]:
+    """The parameters of `_SWAP`. A swap of "no row" must not match a row; no row has the version -1."""
+    return {
+        "job": record.job,
+        "key": record.key,
+        "version": record.version,
+        "token": record.token or "",
+        "item": to_json(record),
+        "expires_at": _epoch(record.expires_at) if isinstance(record, RunRecord) else None,
+        "boot": boot,
+        "seen_version": expected.version if expected else -1,
+        "seen_token": (expected.token or "") if expected else "",
+    }
 
 
 def _epoch(at: datetime | None) -> int | None:

@@ -88,8 +88,8 @@ class Store(Protocol):
     """Keeps records and swaps them one at a time, atomically.
 
     Every method raises `LedgerUnavailableError` if there is no usable answer (`transient` if the same request may
-    succeed a moment later). `swap` and `get` raise `RecordUnreadableError` if the row cannot be read; `query` lists
-    such rows as `UnreadableRow`. Safe to use from several threads.
+    succeed a moment later). `swap`, `take` and `get` raise `RecordUnreadableError` if the row cannot be read; `query`
+    lists such rows as `UnreadableRow`. Safe to use from several threads.
     """
 
     @property
@@ -110,6 +110,14 @@ class Store(Protocol):
         If `expected` is None, no row may exist. Otherwise the row must have the version and the token of `expected`.
         The token is needed because a row that was deleted and created again starts at version 1 again. If nothing is
         written, the existing row is returned in the same round trip, consistent with the refusal.
+        """
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """Acquire the slot of the run's job if it is free, in one atomic step and without knowing its version.
+
+        If `slot.is_free_for(run)`, write `slot.taken_by(run, at=at)`; no row is `SlotRecord(job=run.job, version=0)`.
+        Else write nothing. In both cases the answer has the slot as it is then. A late copy of the request is
+        harmless: a slot whose run has ended is stale.
         """
 
     def get(self, job: str, key: str) -> Record | None:

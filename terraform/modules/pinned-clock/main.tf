@@ -85,7 +85,7 @@ locals {
   task_statements = concat(
     [{
       Effect    = "Allow"
-      Action    = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
+      Action    = concat(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], local.foreign ? ["dynamodb:UpdateItem"] : [])
       Resource  = local.table_arn
       Condition = local.foreign ? { "ForAllValues:StringEquals" = { "dynamodb:LeadingKeys" = [var.job] } } : { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = [var.job, "${var.job}:*"] } }
     }],

@@ -129,7 +129,7 @@ locals {
     Statement = concat(
       [{
         Effect   = "Allow"
-        Action   = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
+        Action   = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
         Resource = local.table_arn
         # IAM expands a dollar sign with a brace in a value.
         Condition = { "ForAllValues:StringEquals" = { "dynamodb:LeadingKeys" = [replace(var.job, "$${", "$${$}{")] } }

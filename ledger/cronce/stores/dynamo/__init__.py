@@ -1,6 +1,6 @@
 """The shared ledger: an Amazon DynamoDB table.
 
-- `store`: `DynamoStore`, one conditional PutItem per swap; it chooses one of the two transports
+- `store`: `DynamoStore`, one conditional write per swap or take; it chooses one of the two transports
 - `attributes`: item <-> DynamoDB's attribute values, and the condition of a swap
 - `transport`: the port for sending a request
 - `signed_http`: the lean transport, the standard library alone (`cronce.aws.http`, `sigv4`, `credentials`)

@@ -1,4 +1,4 @@
-"""Item <-> DynamoDB's attribute values, and the condition of a swap."""
+"""Item <-> DynamoDB's attribute values, and the conditions of a swap and a take."""
 
 from __future__ import annotations
 
@@ -59,6 +59,32 @@ def condition(expected: Record | None) -> dict[str, Any]:
     }
 
 
+def taking(slot: Item, *, due: str | None) -> dict[str, Any]:
+    """The parameters of an UpdateItem that acquires a slot if it is free; see `Store.take`.
+
+    Args:
+        slot: The slot as it would be if none existed before. Attributes that it lacks keep their values.
+        due: The run's nominal time, as stored.
+    """
+    conditions = [f"attribute_not_exists(#{name})" for name in ("period", "mode", "waiting")]
+    conditions.append("(attribute_not_exists(#schema) OR #schema <= :schema)")
+    values = {name: value for name, value in slot.items() if name not in ("job", "key", *_COUNTERS)}
+    assignments = [f"#{name} = :{name}" for name in values if name != "schema"]
+    if due is not None:
+        conditions.append("(attribute_not_exists(#newest_at) OR #newest_at <= :newest_at)")
+        values["newest_at"] = due
+    names = (*values, *_COUNTERS, "mode", "waiting")
+    return {
+        "ConditionExpression": " AND ".join(conditions),
+        "UpdateExpression": f"ADD {', '.join(f'#{name} :one' for name in _COUNTERS)}"
+        f" SET #schema = if_not_exists(#schema, :schema), {', '.join(assignments)}",
+        "ExpressionAttributeNames": {f"#{name}": name for name in names},
+        "ExpressionAttributeValues": {
+            f":{name}": _to_attribute(value) for name, value in ({"one": 1} | values).items()
+        },
+    }
+
+
 def _to_attribute(value: object) -> dict[str, Any]:
     match value:
         case str():
@@ -105,6 +131,8 @@ def _from_attribute(attribute: Any, depth: int = 0) -> object:  # JSON
             return Verbatim(attribute)
 
 
+_COUNTERS = ("version", "fence")
+"""What rises by one each time the slot is acquired."""
 _DEEPEST = 32
 """Levels of nested attributes (Developer Guide, "Constraints")."""
 _INTEGER = re.compile(r"-?[0-9]{1,127}")

@@ -17,9 +17,11 @@ from cronce.aws.http import parse_date
 
 _MAY_HAVE: dict[str, frozenset[str]] = {
     "PutItem": frozenset({"Attributes", "ConsumedCapacity", "ItemCollectionMetrics"}),
+    "UpdateItem": frozenset({"Attributes", "ConsumedCapacity", "ItemCollectionMetrics"}),
     "GetItem": frozenset({"Item", "ConsumedCapacity"}),
 }
 _MUST_HAVE: dict[str, dict[str, type]] = {
+    "UpdateItem": {"Attributes": dict},
     "Query": {"Items": list},
     "CreateTable": {"TableDescription": dict},
     "DescribeTable": {"Table": dict},

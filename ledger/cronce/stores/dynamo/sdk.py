@@ -17,6 +17,7 @@ from cronce.stores.dynamo.reading import check_shape, read_answer
 
 _METHODS = {
     "PutItem": "put_item",
+    "UpdateItem": "update_item",
     "GetItem": "get_item",
     "Query": "query",
     "CreateTable": "create_table",

@@ -1,4 +1,4 @@
-"""The ledger in a DynamoDB table: one conditional PutItem per swap."""
+"""The ledger in a DynamoDB table: one conditional PutItem per swap, one conditional UpdateItem per take."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from cronce.aws.answers import NoAnswerError, ServiceError, botocore_missing
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, Record, run_key
-from cronce.stores.codec import decode, encode
-from cronce.stores.dynamo.attributes import Attributes, condition, from_attributes, to_attributes
+from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.stores.codec import decode, encode, encode_time
+from cronce.stores.dynamo.attributes import Attributes, condition, from_attributes, taking, to_attributes
 from cronce.stores.dynamo.transport import Transport
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError, RecordUnreadableError
@@ -24,7 +24,9 @@ _HINTS = {
         "check the table's name and Region; if it was deleted, restore it, because in an empty table done work counts"
         " as never done; 'cronce init' creates a new table"
     ),
-    "AccessDeniedException": "the role needs dynamodb:GetItem, PutItem and Query on this table for this job",
+    "AccessDeniedException": (
+        "the role needs dynamodb:GetItem, PutItem, UpdateItem and Query on this table for this job"
+    ),
     "UnrecognizedClientException": "check the credentials and the Region",
     "NoCredentialsError": "give the task a task role, or set AWS_PROFILE",
 }
@@ -96,9 +98,30 @@ class DynamoStore:
             return Swapped(False, self._record(refusal.item, record.job, record.key) if refusal.item else None)
         return Swapped(True)
 
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        wanted = SlotRecord(job=run.job, version=0).taken_by(run, at=at)
+        due = None if run.scheduled_at is None else encode_time(run.scheduled_at)
+        request = {
+            "Key": _key(run.job, SLOT_KEY),
+            "ReturnValues": "ALL_NEW",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **taking(encode(wanted), due=due),
+        }
+        try:
+            answer = self._call("UpdateItem", request)
+        except ServiceError as refusal:
+            return Swapped(False, self._record(refusal.item, run.job, SLOT_KEY) if refusal.item else None)
+        taken = self._record(answer["Attributes"], run.job, SLOT_KEY)
+        if not isinstance(taken, SlotRecord) or not taken.is_held_as(wanted):
+            raise self._unavailable(
+                "MalformedAnswer", "the answer has a slot that this run did not acquire", transient=True
+            )
+        return Swapped(True, taken)
+
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`."""
-        answer = self._call("GetItem", {"Key": {"job": {"S": job}, "key": {"S": key}}, "ConsistentRead": True})
+        answer = self._call("GetItem", {"Key": _key(job, key), "ConsistentRead": True})
         return self._record(answer["Item"], job, key) if answer.get("Item") else None
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
@@ -112,7 +135,7 @@ class DynamoStore:
             "Limit": limit + 1,
         }
         if before is not None:
-            request["ExclusiveStartKey"] = {"job": {"S": job}, "key": {"S": run_key(before)}}
+            request["ExclusiveStartKey"] = _key(job, run_key(before))
         answer = self._call("Query", request)
         more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
         return page_of(answer["Items"][:limit], lambda item: self._record(item, job, None), more=more)
@@ -243,6 +266,10 @@ _KEY = ("job", "key")
 _EXPIRY = "expires_at"
 _LONGEST_CREATION = 120.0
 _KEY_SCHEMA = [{"AttributeName": "job", "KeyType": "HASH"}, {"AttributeName": "key", "KeyType": "RANGE"}]
+
+
+def _key(job: str, key: str) -> Attributes:
+    return {"job": {"S": job}, "key": {"S": key}}
 
 
 def _key_of(table: Mapping[str, Any]) -> str:

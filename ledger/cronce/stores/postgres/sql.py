@@ -8,11 +8,13 @@ fails instead, and is tried again.
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import datetime, timedelta
 from hashlib import sha256
 
-from cronce.protocol.records import RUN_PREFIX, Record, RunRecord, SlotRecord, run_key
-from cronce.stores.codec import to_json
+from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.records import SCHEMA as ROW_SCHEMA
+from cronce.stores.codec import encode, encode_time, to_json
 from cronce.stores.postgres.wire import literal
 from cronce.vocabulary.states import Status
 
@@ -76,6 +78,35 @@ def swap(table: str, record: Record, expected: Record | None) -> str:
     )
 
 
+def take(table: str, run: RunRecord, at: datetime) -> str:
+    """Acquire the slot if it is free or does not exist, then read it.
+
+    The tags of the first two results say whether one of them wrote. The UPDATE locks no row that it does not write.
+    """
+    rows, row = relation(table), _row(run.job, SLOT_KEY)
+    first = SlotRecord(job=run.job, version=0).taken_by(run, at=at)
+    assigned = {name: value for name, value in encode(first).items() if name not in _KEPT_IN_SLOT}
+    conditions = [row, *(f"item->'{name}' IS NULL" for name in ("period", "mode", "waiting"))]
+    conditions += [f"coalesce(json_typeof(item->'{name}'), 'number') = 'number'" for name in _COUNTED]
+    conditions.append(f"coalesce((item->>'schema')::numeric, 0) <= {ROW_SCHEMA}")
+    conditions.append(r"item::text NOT LIKE '%\\u0000%'")  # which `jsonb` refuses
+    if run.scheduled_at is not None:
+        due = literal(encode_time(run.scheduled_at))
+        conditions.append(f"coalesce(item->>'newest_at', '') COLLATE \"C\" <= {due}")
+    counted = ", ".join(f"'{name}', coalesce((item->>'{name}')::numeric, 0) + 1" for name in _COUNTED)
+    item = (
+        f"jsonb_build_object('schema', {ROW_SCHEMA}) || item::jsonb || {literal(json.dumps(assigned))}::jsonb"
+        f" || jsonb_build_object({counted})"
+    )
+    return (
+        f"UPDATE {rows} SET version = version + 1, token = {literal(run.token)}, item = ({item})::json"
+        f" WHERE {' AND '.join(conditions)};"
+        f" INSERT INTO {rows} (job_hash, key, job, version, token, item) VALUES ({_hash(run.job)},"
+        f" {literal(SLOT_KEY)}, {literal(run.job)}, 1, {literal(run.token)}, {literal(to_json(first))})"
+        f" ON CONFLICT (job_hash, key) DO NOTHING; {select(table, run.job, SLOT_KEY)}"
+    )
+
+
 def select(table: str, job: str, key: str) -> str:
     """One row: the server's time, and the item or null."""
     return f"SELECT {_NOW}, (SELECT item::text FROM {relation(table)} WHERE {_row(job, key)})"
@@ -131,6 +162,11 @@ def comment(version: int) -> str:
     """The comment of a table with that schema."""
     return f"cronce ledger, schema {version}"
 
+
+_COUNTED = ("version", "fence")
+"""What rises by one each time the slot is acquired."""
+
+_KEPT_IN_SLOT = ("job", "key", "schema", *_COUNTED)
 
 _NOW = "floor(extract(epoch FROM clock_timestamp()))::bigint"
 

@@ -1,4 +1,4 @@
-"""The ledger in a table of PostgreSQL: one message per swap."""
+"""The ledger in a table of PostgreSQL: one message per swap or take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from cronce.aws.answers import NoAnswerError
 from cronce.aws.http import AnswerGarbledError, deadline
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import Record
+from cronce.protocol.records import SLOT_KEY, Record, RunRecord
 from cronce.stores.codec import from_json
 from cronce.stores.postgres import sql
 from cronce.stores.postgres.address import Address
@@ -88,6 +88,14 @@ class PostgresStore:
         if written.tag.endswith(" 1"):
             return Swapped(True)
         return Swapped(False, None if item is None else from_json(record.job, record.key, item))
+
+    def take(self, run: RunRecord, at: datetime) -> Swapped:
+        """See `Store.take`."""
+        updated, inserted, read = self._ask(sql.take(self._address.table, run, at))
+        now, item = read.rows[0]
+        self._note_time(now)
+        slot = None if item is None else from_json(run.job, SLOT_KEY, item)
+        return Swapped("UPDATE 1" in updated.tag or inserted.tag.endswith(" 1"), slot)
 
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`."""
