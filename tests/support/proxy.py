@@ -31,6 +31,12 @@ class Mode(StrEnum):
     """Passes requests on, and answers one byte at a time."""
     RESET = auto()
     """Resets every connection."""
+    LOSE_REQUEST = auto()
+    """Resets every connection at the next request, which is lost; then passes everything on."""
+    LOSE_ANSWER = auto()
+    """Resets every connection at the next answer, which is lost; then passes everything on."""
+    CUT_ANSWER = auto()
+    """Passes on half of the next answer, closes the connection, then passes everything on."""
 
 
 class Proxy:
@@ -131,6 +137,13 @@ class Proxy:
                     data = data[1:]
                     with self._changed:
                         self._changed.wait_for(lambda: self._closed or self._mode is not Mode.TRICKLE, _TRICKLE)
+                if self._mode in ((Mode.LOSE_ANSWER, Mode.CUT_ANSWER) if answers else (Mode.LOSE_REQUEST,)):
+                    mode, self.mode = self._mode, Mode.PASS
+                    if mode is Mode.CUT_ANSWER:
+                        sink.sendall(data[: len(data) // 2])
+                    else:
+                        self._reset_all()
+                    break
                 sink.sendall(data)
         for side in (source, sink):
             with suppress(OSError):
