@@ -16,12 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.support.postgres_server import PostgresServer
+
+
+ON_SQLITE_AND_POSTGRES = pytest.mark.parametrize(
+    "host", ["sqlite", pytest.param("postgres", marks=pytest.mark.lane("postgres"))], indirect=True
+)
+"""For tests that show that the processes work on another store too."""
+
 
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    """A host whose processes share a ledger in a SQLite file, which is not there yet."""
-    with Host(tmp_path, f"sqlite:///{tmp_path}/runs.db") as host:
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Host]:
+    """A host whose processes share a ledger: in a SQLite file, which is not there yet, or in an empty table."""
+    on_postgres = getattr(request, "param", "sqlite") == "postgres"
+    url = request.getfixturevalue("postgres_url") if on_postgres else f"sqlite:///{tmp_path}/runs.db"
+    with Host(tmp_path, url) as host:
         yield host
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer, new_table_name: Callable[[], str]) -> str:
+    """The URL of an empty table in PostgreSQL, ready for use."""
+    url = postgres.url(table=new_table_name().replace("-", "_"))
+    ledger = Ledger.from_url(url)
+    ledger.create()
+    ledger.close()
+    return url
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.processes.conftest import ON_SQLITE_AND_POSTGRES
 from tests.support.host import Host, until
 from tests.support.proxy import Mode
 
@@ -69,6 +70,7 @@ def expect_each_once(ticks: list[datetime], every: timedelta = timedelta(seconds
     assert gaps == []
 
 
+@ON_SQLITE_AND_POSTGRES
 def test_one_dispatches_and_the_others_stand_by(host: Host) -> None:
     """SIGTERM hands over in about a second; no tick is lost, none comes twice; exit 0."""
     clocks = [start(host, beat={}) for _ in range(3)]

@@ -24,7 +24,7 @@ from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.protocol.transitions import Event
 from cronce.stores.sqlite import SqliteStore
 from cronce.vocabulary.states import Reason
-from tests.processes.conftest import table_url
+from tests.processes.conftest import ON_SQLITE_AND_POSTGRES, table_url
 from tests.support.host import JOB, Host, until
 from tests.support.lanes import IN_PID_NAMESPACE
 from tests.support.proxy import Mode
@@ -114,6 +114,7 @@ class TestHandOver:
         until(lambda: len(fences(host)) > 20, "more ticks")
         assert set(fences(host)) == {1}
 
+    @ON_SQLITE_AND_POSTGRES
     def test_sigterm_reaches_the_command_and_its_end_frees_the_lease_at_once(self, host: Host) -> None:
         """The code is the command's, and the next one starts long before the lease would be over."""
         told = 'trap "echo told >>\\"$LOG\\"; exit 3" TERM; '

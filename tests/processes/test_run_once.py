@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.processes.conftest import ON_SQLITE_AND_POSTGRES
 from tests.support.host import JOB, PERIOD, until
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).parents[1] / "support" / "once_program.py"
 
 
+@ON_SQLITE_AND_POSTGRES
 def test_the_winner_works_and_its_result_is_stored(host: Host) -> None:
     """What the work returns is returned, and is in the row."""
     task = start_task(host, "return", '{"sent": 3100}')
@@ -29,6 +31,7 @@ def test_the_winner_works_and_its_result_is_stored(host: Host) -> None:
     assert [event["event"] for event in task.events] == ["claimed", "succeeded"]
 
 
+@ON_SQLITE_AND_POSTGRES
 def test_the_loser_gets_the_refusal_and_its_reason_is_logged(host: Host) -> None:
     """While the winner works and afterwards; its work is not called."""
     winner = start_task(host, "sleep")
