@@ -79,7 +79,8 @@ def test_the_effects_pages_python_runs(tmp_path: Path) -> None:
         )
         printed.append(ran.stdout)
     mails = "mail to ann@example.com\nmail to ben@example.com\n"
-    assert printed == [mails, mails, "report of 3100 rows\n"]
+    blocks = "first does the work\nsecond skips it: ALREADY_SUCCEEDED\n"
+    assert printed == [mails, mails, "report of 3100 rows\n", blocks]
 
 
 def test_every_reason_and_trigger_is_described() -> None:

@@ -17,7 +17,7 @@ PACKAGE = Path(cronce.__file__).parent
 PUBLIC = """
 CatchUp Claim ClockSkewError ConcurrencyPolicy CronceError EffectState InputInvalidError InputMissingError
 LeaseLostError Ledger LedgerUnavailableError OnLost OnUnknown Policy Reason RecordUnreadableError Refusal
-RefusalReason Status StopRequestedError Trigger run_once
+RefusalReason Status StopRequestedError Trigger once run_once
 """
 
 ENTRY_POINTS = {"main", "command"}

@@ -1,4 +1,4 @@
-"""The one path of guarded work: claim, report, work, settle, report. `run_once`, `exec` and `pin` use it.
+"""The one path of guarded work: claim, report, work, settle, report. `run_once`, `once`, `exec` and `pin` use it.
 
 The rule between the claim and the end: **whatever fails, the claim is settled or given back while its
 lease lasts, and the process ends with a documented exit code.** It follows from four parts:
@@ -12,7 +12,8 @@ lease lasts, and the process ends with a documented exit code.** It follows from
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from cronce.client.claim import Claim, Refusal
@@ -56,6 +57,21 @@ def attempt(
         LedgerUnavailableError: The ledger cannot be used; the work did not start. Reported.
         LeaseLostError: Another process may have the run. Reported.
     """
+    claim = asked(run, ask)
+    if isinstance(claim, Refusal):
+        return claim
+    values: list[T] = []
+    with holding(claim, lambda: settle(claim, values[0]), errors_are_ours=errors_are_ours):
+        values.append(work(claim))
+    return values[0]
+
+
+def asked(run: RunName, ask: Ask) -> Claim | Refusal:
+    """Ask the ledger for the run, and report the answer.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used; the work must not start. Reported.
+    """
     began = time.monotonic()
     try:
         claim = _claim(ask)
@@ -69,7 +85,56 @@ def attempt(
     report(
         "claimed", job=run.job, period=run.period, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner
     )
-    return _hold(claim, work, settle, errors_are_ours)
+    return claim
+
+
+@contextmanager
+def holding(claim: Claim, settle: Callable[[], int | None], *, errors_are_ours: bool = False) -> Iterator[None]:
+    """Settle the claim at the end of the block, and report how it ended.
+
+    Args:
+        claim: Held.
+        settle: Records the end of a block without an error; returns an exit code for the log.
+        errors_are_ours: As in `attempt`.
+
+    Raises:
+        LeaseLostError: Another process may have the run. Reported.
+    """
+    began = time.monotonic()
+    code = None
+    try:
+        try:
+            yield
+        except BaseException as error:
+            _settle_error(claim, error, errors_are_ours)
+            raise
+        code = insist(claim, settle)
+    except LeaseLostError as error:
+        report(
+            "lost",
+            level="ERROR",
+            job=claim.job,
+            period=claim.period,
+            attempt=claim.attempt,
+            duration=_since(began),
+            message=str(error),
+        )
+        raise
+    finally:
+        run = claim.record
+        if run.status in _ENDS:
+            event, level = _ENDS[run.status]
+            report(
+                event,
+                level=level,
+                job=run.job,
+                period=run.period,
+                attempt=run.attempt,
+                reason=run.reason,
+                duration=_since(began),
+                exit_code=run.exit_code if code is None else code,
+                error=run.error,
+            )
 
 
 def insist(claim: Claim, record: Callable[[], T]) -> T:
@@ -100,46 +165,6 @@ def _claim(ask: Ask) -> Claim | Refusal:
         raise
     except Exception:  # noqa: BLE001  # whatever it is
         return ask()
-
-
-def _hold(claim: Claim, work: Callable[[Claim], T], settle: Callable[[Claim, T], int | None], ours: bool) -> T:  # noqa: FBT001  # private
-    began = time.monotonic()
-    code = None
-    try:
-        try:
-            value = work(claim)
-        except BaseException as error:
-            _settle_error(claim, error, ours)
-            raise
-        code = insist(claim, lambda: settle(claim, value))
-    except LeaseLostError as error:
-        report(
-            "lost",
-            level="ERROR",
-            job=claim.job,
-            period=claim.period,
-            attempt=claim.attempt,
-            duration=_since(began),
-            message=str(error),
-        )
-        raise
-    else:
-        return value
-    finally:
-        run = claim.record
-        if run.status in _ENDS:
-            event, level = _ENDS[run.status]
-            report(
-                event,
-                level=level,
-                job=run.job,
-                period=run.period,
-                attempt=run.attempt,
-                reason=run.reason,
-                duration=_since(began),
-                exit_code=run.exit_code if code is None else code,
-                error=run.error,
-            )
 
 
 def _settle_error(claim: Claim, error: BaseException, ours: bool) -> None:  # noqa: FBT001  # private

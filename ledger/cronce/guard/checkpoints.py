@@ -187,11 +187,11 @@ class _Connection:
 
 def send(address: str, text: str) -> str:
     """Hand the checkpoint over; the empty string if it was stored, else the reason."""
-    answer = ask(address, "", text)
+    answer = exchange(address, "", text)
     return "" if answer == _OK.decode() else answer
 
 
-def ask(address: str, word: str, text: str) -> str:
+def exchange(address: str, word: str, text: str) -> str:
     """Send a request; the answer: `ok`, `skip STATE`, or the reason why not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_LONGEST_ANSWER)

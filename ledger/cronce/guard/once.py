@@ -6,15 +6,15 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
 from cronce.client.claim import Claim, Refusal, Terminated
 from cronce.client.ledger import Ledger, new_token
 from cronce.client.reporting import report, warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
-from cronce.guard.attempt import attempt
+from cronce.guard.attempt import asked, attempt, holding
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import (
     CronceError,
@@ -23,9 +23,10 @@ from cronce.vocabulary.errors import (
     LeaseLostError,
     LedgerUnavailableError,
 )
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.values import replace
 
-__all__ = ["run_once"]
+__all__ = ["once", "run_once"]
 
 T = TypeVar("T")
 E = TypeVar("E", bound=CronceError)
@@ -76,6 +77,72 @@ def run_once(work: Callable[[Claim], T], *, ledger: Ledger | None = None) -> T |
         raise _with_exit_code(error, exit_codes.UNAVAILABLE) from error.__cause__
     except LeaseLostError as error:
         raise _with_exit_code(error, exit_codes.LEASE_LOST) from error.__cause__
+
+
+def once(job: str, period: str, *, ledger: Ledger | None = None) -> OnceBlock:
+    """A block, or a call, that exactly one caller enters for this job and period; the others get a `Refusal` at once.
+
+    Unlike a lock, it is not free again when the block ends: the row of the period remembers the success. See
+    docs/effects.md. It handles no signals; for the program of a task use `run_once`.
+
+    Example:
+        >>> from cronce import Ledger, once
+        >>> ledger = Ledger.from_url("sqlite:///runs.db")
+        >>> with once("daily-digest", "2026-11-29", ledger=ledger) as claim:
+        ...     if claim:
+        ...         print("digest for", claim.period)
+        digest for 2026-11-29
+        >>> once("daily-digest", "2026-11-29", ledger=ledger)(print).reason.value
+        'ALREADY_SUCCEEDED'
+
+    Args:
+        job: Name of the work, at most 2,048 bytes in UTF-8.
+        period: The interval that the work is for, the same for every caller.
+        ledger: The ledger with its policy; None for `CRONCE_LEDGER` and `CRONCE_POLICY`.
+
+    Raises:
+        InputInvalidError: A name or variable cannot be used.
+        InputMissingError: No ledger is given.
+    """
+    return OnceBlock(RunName.of(job, period), Ledger.from_env() if ledger is None else ledger)
+
+
+class OnceBlock:
+    """Made by `once`; a context manager or a call, single use.
+
+    Entering it claims the run, and raises `LedgerUnavailableError` if that is not possible. The end of the block
+    records the success, an exception the failure; `LeaseLostError` says that another process may have the run.
+    """
+
+    def __init__(self, run: RunName, ledger: Ledger) -> None:
+        """Made by `once`."""
+        self._run = run
+        self._ledger = ledger
+        self._block: AbstractContextManager[None] = nullcontext()
+
+    def __enter__(self) -> Claim | Refusal:
+        token = new_token()
+        claim = asked(
+            self._run,
+            lambda: self._ledger.claim(
+                self._run.job, self._run.period, scheduled_at=self._run.scheduled_at, token=token
+            ),
+        )
+        if isinstance(claim, Claim):
+            self._block = holding(claim, lambda: None if claim.settled else claim.complete())
+            self._block.__enter__()
+            claim.start_heartbeat()
+        return claim
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._block.__exit__(kind, error, trace)
+
+    def __call__(self, work: Callable[[Claim], T]) -> T | Refusal:
+        """Do the work if this caller is the one; what `work` returned, or the refusal."""
+        with self as claim:
+            return work(claim) if isinstance(claim, Claim) else claim
 
 
 def _run(work: Callable[[Claim], T], ledger: Ledger | None) -> T | Refusal:

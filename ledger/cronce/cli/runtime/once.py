@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from cronce.guard.checkpoints import ask
+from cronce.guard.checkpoints import exchange
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import CHECKPOINT_SOCKET
 
@@ -59,7 +59,7 @@ def main(own: list[str], command: list[str]) -> int:
 
 
 def _once(address: str, choice: str, key: str, command: list[str]) -> int:
-    answer = ask(address, choice, key)
+    answer = exchange(address, choice, key)
     if answer == "skip done":
         return 0
     if answer == "skip unknown":
@@ -68,7 +68,7 @@ def _once(address: str, choice: str, key: str, command: list[str]) -> int:
     if answer == "ok":
         code = _run(command)
         tried_nothing = code in (exit_codes.TRY_LATER, exit_codes.NOT_EXECUTABLE, exit_codes.NOT_FOUND)
-        answer = ask(address, "done" if code == 0 else "never_tried" if tried_nothing else "unknown", key)
+        answer = exchange(address, "done" if code == 0 else "never_tried" if tried_nothing else "unknown", key)
         if answer == "ok":
             return code
     sys.stderr.write(f"cronce once: {key}: {answer}\n")
