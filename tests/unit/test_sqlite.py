@@ -330,3 +330,14 @@ def test_a_file_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
             assert store.get(JOB, run().key) == run()
     finally:
         tmp_path.chmod(0o700)
+
+
+def test_effects_are_deleted_as_their_run_is(tmp_path: Path) -> None:
+    """They expire at the same time."""
+    path = tmp_path / "runs.db"
+    old = claim(path, LONG_AGO, "old")
+    old.once("ann").done()
+    old.complete()
+    assert (JOB, "effect#old#000001") in keys(path)
+    claim(path, LONG_AGO + timedelta(days=500), "new").complete()
+    assert {key for _, key in keys(path)} == {"run#new", "slot"}
