@@ -1,9 +1,9 @@
-"""How fast the loser of `cronce exec` is out on each store, and what a driver of PostgreSQL would add.
+"""How fast the loser of `cronce exec` is out on each store, and what a driver of PostgreSQL or Redis would add.
 
     python -m benchmarks.stores [ROUNDS]
 
-DynamoDB Local and PostgreSQL run on this machine and are reached in plain text. The row exists before the first round,
-so each process is a loser. The drivers' programs connect and insert a row that exists, and do nothing else. The
+DynamoDB Local, PostgreSQL and Valkey run on this machine and are reached in plain text. The row exists before the first
+round, so each process is a loser. The drivers' programs connect and insert a row that exists, and do nothing else. The
 contenders alternate within every round. A time is the median; a ratio is the median of the ratios within a round to
 `cronce exec` on DynamoDB.
 """
@@ -22,9 +22,10 @@ from urllib.parse import quote
 from cronce import Ledger
 from tests.support.dynamodb_local import DynamoDbLocal
 from tests.support.postgres_server import PASSWORD, PostgresServer
+from tests.support.redis_server import SAFE, RedisServer, valkey_program
 
 SCRIPTS = Path(sys.executable).parent
-DRIVERS = ("psycopg2-binary==2.9.13", "psycopg[binary]==3.3.9", "pg8000==1.31.6")
+DRIVERS = ("psycopg2-binary==2.9.13", "psycopg[binary]==3.3.9", "pg8000==1.31.6", "redis==8.1.0", "valkey==6.2.0")
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "bench-drivers"
 REFERENCE = "cronce exec, DynamoDB"
 
@@ -43,11 +44,26 @@ c = pg8000.native.Connection(user, host="127.0.0.1", port=int(port), password=pa
 c.run(insert)
 """
 
+BY_REDIS = """
+import sys, redis
+assert not redis.Redis.from_url(sys.argv[1]).set("plain", "1", nx=True)
+"""
+BY_VALKEY = BY_REDIS.replace("redis", "valkey").replace("Redis", "Valkey")
+
 
 def main(rounds: int) -> None:
     """Measure and print a table."""
     python = _environment()
-    with tempfile.TemporaryDirectory() as folder, DynamoDbLocal() as dynamodb, PostgresServer() as postgres:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as data,
+        DynamoDbLocal() as dynamodb,
+        PostgresServer() as postgres,
+        RedisServer(valkey_program(), Path(data), *SAFE) as valkey,
+    ):
+        valkey.ask("ACL", "SETUSER", "app", "on", f">{PASSWORD}", "~*", "+@all")
+        valkey.ask("SET", "plain", "1")
+        app = valkey.url.replace("//", f"//app:{quote(PASSWORD, safe='')}@")
         postgres.sql("CREATE TABLE plain (id text PRIMARY KEY)", user="cronce")
         postgres.sql("GRANT INSERT, SELECT, UPDATE, DELETE ON plain TO scram")
         environ = {
@@ -62,6 +78,8 @@ def main(rounds: int) -> None:
             REFERENCE: f"dynamodb://runs?endpoint={dynamodb.endpoint}",
             "cronce exec, PostgreSQL, SCRAM": postgres.url(user=f"scram:{quote(PASSWORD, safe='')}"),
             "cronce exec, PostgreSQL, trust": postgres.url(),
+            "cronce exec, Valkey, password": app,
+            "cronce exec, Valkey": valkey.url,
             "cronce exec, SQLite": f"sqlite:///{folder}/runs.db",
         }
         for url in reversed(urls.values()):
@@ -82,6 +100,9 @@ def main(rounds: int) -> None:
             "psycopg2 alone, SCRAM": [python, "-c", BY_PSYCOPG2, *login],
             "psycopg 3 alone, SCRAM": [python, "-c", BY_PSYCOPG, *login],
             "pg8000 alone, SCRAM": [python, "-c", BY_PG8000, *login],
+            "redis-py alone, password": [python, "-c", BY_REDIS, app],
+            "valkey-py alone, password": [python, "-c", BY_VALKEY, app],
+            "import redis": [python, "-c", "import redis"],
             "import psycopg2": [python, "-c", "import psycopg2"],
             "import psycopg": [python, "-c", "import psycopg"],
             "bare interpreter": [python, "-c", "pass"],
@@ -115,7 +136,7 @@ def _environment() -> str:
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *DRIVERS], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *DRIVERS], check=True)
     return str(python)
 
 

@@ -17,6 +17,7 @@ from tests.support import postgres_server, roots
 from tests.support import terraform as terraform_lane
 from tests.support.lane_plugin import LanePlugin
 from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
+from tests.support.redis_server import SAFE, RedisServer, one_node_cluster, redis_program, valkey_program
 from tests.support.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LANES = (
     Lane(name="roots", prepare=roots.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
     Lane(name="terraform", prepare=terraform_lane.prepare),
+    Lane(name="redis", prepare=redis_program),
+    Lane(name="valkey", prepare=valkey_program),
 )
 
 
@@ -75,6 +78,29 @@ def postgres() -> Iterator[postgres_server.PostgresServer]:
 def pgbouncer(postgres: postgres_server.PostgresServer) -> Iterator[pgbouncer_server.PgBouncer]:
     """A real PgBouncer before that PostgreSQL, in transaction mode."""
     with pgbouncer_server.PgBouncer(postgres) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A real Redis that keeps every answered write, one per session (and worker)."""
+    with RedisServer(redis_program(), tmp_path_factory.mktemp("redis"), *SAFE) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A real Valkey that keeps every answered write, one per session (and worker)."""
+    with RedisServer(valkey_program(), tmp_path_factory.mktemp("valkey"), *SAFE) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A cluster of one Valkey."""
+    folder = tmp_path_factory.mktemp("valkey-cluster")
+    with RedisServer(valkey_program(), folder, *SAFE, "--cluster-enabled", "yes") as server:
+        one_node_cluster(server)
         yield server
 
 

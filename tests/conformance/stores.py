@@ -12,6 +12,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -28,8 +29,11 @@ from cronce.stores.memory import MemoryStore
 from cronce.stores.postgres import PostgresStore
 from cronce.stores.postgres.address import Address, parse_address
 from cronce.stores.postgres.wire import literal
+from cronce.stores.redis.server import RedisServer as Connections
+from cronce.stores.redis.store import RedisStore, _group_of
 from cronce.stores.sqlite import SqliteStore
 from tests.support.clocks import ManualClock
+from tests.support.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,6 +169,15 @@ class TimelessPostgresStore(PostgresStore):
         return
 
 
+class TimelessRedisStore(RedisStore):
+    """The same for Redis."""
+
+    @property
+    def answered_at(self) -> None:
+        """Nothing."""
+        return
+
+
 @contextmanager
 def postgres(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A table of a real PostgreSQL."""
@@ -209,6 +222,37 @@ def address_in(url: str) -> Address:
     return parse_address(place, options, {}, unquote, what="ledger")
 
 
+@contextmanager
+def redis(request: pytest.FixtureRequest, fixture: str = "redis") -> Iterator[Lab]:
+    """A database of a real server; other tests use it too."""
+    server: RedisServer = request.getfixturevalue(fixture)
+
+    def opened() -> TimelessRedisStore:
+        timeout = timedelta(seconds=6)
+        connections = Connections("127.0.0.1", server.port, where=server.url, call_timeout=timeout)
+        return TimelessRedisStore(connections, where=server.url, call_timeout=timeout)
+
+    store = opened()
+
+    def put(item: dict[str, Any]) -> None:
+        job, key = item["job"], item["key"]
+        group = _group_of(job)
+        version, token = item.get("version") or 0, item.get("token") or ""
+        row = ("HSET", store._row(group, job, key), "version", version, "token", token, "item", json.dumps(item))
+        server.ask(*row)
+        server.ask("ZADD", store._key(group, "keys", job), 0, key)
+
+    def erase(job: str, key: str) -> None:
+        server.ask("DEL", store._row(_group_of(job), job, key))
+
+    yield Lab(store=store, put=put, erase=erase, peer=opened)
+    store.close()
+
+
+valkey = partial(redis, fixture="valkey")
+valkey_cluster = partial(redis, fixture="valkey_cluster")
+
+
 STORES = [
     pytest.param(memory, id="memory"),
     pytest.param(sqlite, id="sqlite"),
@@ -217,6 +261,9 @@ STORES = [
     pytest.param(moto, id="moto"),
     pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),
+    pytest.param(redis, id="redis", marks=pytest.mark.lane("redis")),
+    pytest.param(valkey, id="valkey", marks=pytest.mark.lane("valkey")),
+    pytest.param(valkey_cluster, id="valkey-cluster", marks=pytest.mark.lane("valkey")),
 ]
 ATOMIC_STORES = [store for store in STORES if store.id != "moto"]
 DYNAMO_STORES = [store for store in STORES if str(store.id).startswith(("moto", "dynamodb"))]

@@ -16,14 +16,19 @@ from tests.processes.conftest import table_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.support.redis_server import RedisServer
+
 PROCESSES = 16
 
 REFUSALS = {"ALREADY_SUCCEEDED", "RUNNING_ELSEWHERE"}
 
 
-@pytest.fixture(params=["sqlite", "dynamodb", "postgres"])
+@pytest.fixture(params=["sqlite", "dynamodb", "postgres", "valkey"])
 def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A ledger to race for."""
+    if request.param == "valkey":
+        valkey: RedisServer = request.getfixturevalue("valkey")
+        return f"{valkey.url}?prefix={tmp_path.name}"
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/race.db"
     if request.param == "postgres":
@@ -57,6 +62,7 @@ def raced() -> Callable[..., dict[str, Any]]:
         pytest.param("sqlite", 40, id="sqlite"),
         pytest.param("dynamodb", 8, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
         pytest.param("postgres", 12, id="postgres", marks=pytest.mark.lane("postgres")),
+        pytest.param("valkey", 20, id="valkey", marks=pytest.mark.lane("valkey")),
     ],
     indirect=["ledger_url"],
 )
@@ -77,6 +83,7 @@ def test_processes_that_ask_within_milliseconds_start_one_child_a_period(
         pytest.param("sqlite", id="sqlite"),
         pytest.param("dynamodb", id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
         pytest.param("postgres", id="postgres", marks=pytest.mark.lane("postgres")),
+        pytest.param("valkey", id="valkey", marks=pytest.mark.lane("valkey")),
     ],
     indirect=True,
 )

@@ -18,6 +18,7 @@ from cronce import Ledger
 
 if TYPE_CHECKING:
     from tests.support.postgres_server import PostgresServer
+    from tests.support.redis_server import RedisServer
 
 SOURCE_ROOT = str(Path(cronce.__file__).parents[1])
 
@@ -67,6 +68,10 @@ hashlib cronce.aws.answers
 cronce.stores.postgres cronce.stores.postgres.address cronce.stores.postgres.errors cronce.stores.postgres.sql
 cronce.stores.postgres.store cronce.stores.postgres.wire
 """
+REDIS = """
+binascii cronce.stores.redis cronce.stores.redis.promises cronce.stores.redis.resp
+cronce.stores.redis.server cronce.stores.redis.store cronce.stores.redis.url cronce.vocabulary.ledger_urls
+"""
 WINNER = """
 ctypes struct cronce.guard.checkpoints cronce.guard.child cronce.guard.keeper cronce.guard.kernel_timer
 cronce.guard.processes cronce.guard.run_command
@@ -94,6 +99,13 @@ def test_on_postgresql_it_loads_what_it_uses(postgres: PostgresServer, tmp_path:
     ledger.close()
     assert loaded(postgres.url(), tmp_path) == words(STANDARD, OURS, POSTGRES, WINNER)
     assert loaded(postgres.url(), tmp_path) == words(STANDARD, OURS, POSTGRES)
+
+
+def test_on_redis_it_loads_what_it_uses(valkey: RedisServer, tmp_path: Path) -> None:
+    """The same; no client of Redis is among it."""
+    url = f"{valkey.url}?prefix={tmp_path.name}"
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, REDIS, WINNER)
+    assert loaded(url, tmp_path) == words(STANDARD, OURS, REDIS)
 
 
 def test_value_classes_are_of_one_kind_on_this_way_and_of_the_standard_kind_elsewhere() -> None:

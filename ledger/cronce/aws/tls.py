@@ -13,7 +13,15 @@ _AMAZON_ROOTS = os.path.join(os.path.dirname(__file__), "amazon_roots.pem")  # n
 without data files lacks it."""
 
 
-def connect_tls(host: str, port: int, *, by: float, bundle: str | None = None) -> ssl.SSLSocket:
+def connect_tls(
+    host: str,
+    port: int,
+    *,
+    by: float,
+    bundle: str | None = None,
+    bundle_called: str = "AWS_CA_BUNDLE",
+    is_aws: bool = True,
+) -> ssl.SSLSocket:
     """An open connection to a server whose certificate was verified.
 
     If the certificate does not chain to one of Amazon's roots (a Region of another partition, a gateway that inspects
@@ -24,13 +32,17 @@ def connect_tls(host: str, port: int, *, by: float, bundle: str | None = None) -
         port: Its port.
         by: The deadline for connection and handshake.
         bundle: A file of certificates to trust instead.
+        bundle_called: The name under which the bundle was given, for errors.
+        is_aws: False for a server whose certificate is not from Amazon: then the system's bundle decides at once.
 
     Raises:
         OSError: The connection failed; `ssl.SSLCertVerificationError` if the certificate is not trusted.
         NoAnswerError: The bundle cannot be used.
     """
     if bundle:
-        return _secured(host, port, by, trusting(bundle))
+        return _secured(host, port, by, trusting(bundle, called=bundle_called))
+    if not is_aws:
+        return _secured(host, port, by, ssl.create_default_context())
     try:
         amazon = ssl.create_default_context(cafile=_AMAZON_ROOTS)
     except OSError:  # no such file, or not a certificate
@@ -41,7 +53,7 @@ def connect_tls(host: str, port: int, *, by: float, bundle: str | None = None) -
         return _secured(host, port, by, ssl.create_default_context())
 
 
-def trusting(bundle: str) -> ssl.SSLContext:
+def trusting(bundle: str, *, called: str = "AWS_CA_BUNDLE") -> ssl.SSLContext:
     """A context that trusts the certificates in this file and no others.
 
     Raises:
@@ -51,7 +63,7 @@ def trusting(bundle: str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=bundle)
     except (OSError, ValueError) as error:
         why = "it contains no certificate" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-        problem = f"the bundle of certificates {bundle!r} (AWS_CA_BUNDLE) cannot be used: {why or error}"
+        problem = f"the bundle of certificates {bundle!r} ({called}) cannot be used: {why or error}"
         raise NoAnswerError("CertificateBundleError", problem, transient=False) from error
 
 

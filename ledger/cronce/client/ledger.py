@@ -29,7 +29,7 @@ from cronce.protocol.observing import (
 from cronce.protocol.operations import get_run, get_slot
 from cronce.protocol.records import RunRecord, UnreadableRow, Waiter
 from cronce.protocol.requests import ClaimRequest, Refused
-from cronce.stores.store import Bound, Inspectable, JobLister, Page, Store
+from cronce.stores.store import Bound, Cautious, Inspectable, JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import (
@@ -85,13 +85,14 @@ class Ledger:
         self._owner = owner if callable(owner) else optional_words(owner, what="owner")
         self._clock = clock or SystemClock()
         self._stop_task = stop_task or _stop_task
+        self._caution_reported = False
         self._check_call_timeout(self._policy)
 
     @classmethod
     def from_url(
         cls, url: str, *, policy: Policy | None = None, what: str = "ledger", owner: str | None = None
     ) -> Ledger:
-        """The ledger at `dynamodb://TABLE?region=`, `postgresql://USER@HOST/DATABASE` or `sqlite:///PATH`.
+        """The ledger at `dynamodb://TABLE`, `postgresql://USER@HOST/DATABASE`, `rediss://USER@HOST` or `sqlite:///PATH`.
 
         Args:
             url: Where the rows are.
@@ -205,6 +206,7 @@ class Ledger:
         driver = self._driver(stop)
         answer = driver.run(claim(ask), _patience(min(_LONGEST_PATIENCE, ask.policy.lease / 2), stop))
         if isinstance(answer, Held):
+            self._report_caution()
             return Claim(answer, driver, ask.policy)
         if isinstance(answer, Refused):
             return Refusal(job=ask.job, period=ask.period, reason=answer.reason, record=answer.record)
@@ -455,6 +457,15 @@ class Ledger:
     def close(self) -> None:
         """Close connections; the ledger is not usable afterwards."""
         self._store.close()
+
+    def _report_caution(self) -> None:
+        """Report once how the store can forget claims. The losers of a run need not know."""
+        if self._caution_reported or not isinstance(self._store, Cautious) or self._store.caution is None:
+            return
+        from cronce.client.reporting import report  # noqa: PLC0415  # most stores keep what they answered
+
+        self._caution_reported = True
+        report("ledger_caution", level="WARNING", message=f"{self.where}: {self._store.caution}")
 
     def _page(self, job: str, *, limit: int, before: str | None) -> Page:
         return self._driver().insist(

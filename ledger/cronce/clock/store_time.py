@@ -25,7 +25,7 @@ from datetime import datetime, timedelta
 from cronce.client.time_source import Clock, StopSignal
 from cronce.protocol.operations import Swapped
 from cronce.protocol.records import Record, RunRecord
-from cronce.stores.store import Page, Store
+from cronce.stores.store import Cautious, Page, Store
 from cronce.vocabulary.errors import LedgerUnavailableError
 
 HOLD = timedelta(minutes=1)
@@ -125,6 +125,11 @@ class TimedStore:
     def answered_at(self) -> datetime | None:
         """The store's."""
         return self._store.answered_at
+
+    @property
+    def caution(self) -> str | None:
+        """The store's, if it has one."""
+        return self._store.caution if isinstance(self._store, Cautious) else None
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""

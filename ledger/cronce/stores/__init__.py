@@ -2,6 +2,6 @@
 
 - `store`: the interface, with its contract
 - `codec`: record <-> item, the plain form that every adapter keeps
-- `memory`, `sqlite`, `postgres`, `dynamo`: the adapters
+- `memory`, `sqlite`, `postgres`, `redis`, `dynamo`: the adapters
 - `urls`: `dynamodb://runs?region=eu-west-1` -> an adapter
 """

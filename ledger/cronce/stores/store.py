@@ -84,6 +84,15 @@ class Inspectable(Protocol):
         """How the table differs from one that `create` makes, one sentence each; empty if it does not."""
 
 
+@runtime_checkable
+class Cautious(Protocol):
+    """A store that may not keep every answered write."""
+
+    @property
+    def caution(self) -> str | None:
+        """How it can forget a claim, in a sentence; None if it cannot, or if it has not answered yet."""
+
+
 class Store(Protocol):
     """Keeps records and swaps them one at a time, atomically.
 

@@ -1,4 +1,4 @@
-"""`dynamodb://runs?region=eu-west-1`, `postgresql://ada@db/shop` and `sqlite:///runs.db` -> a store."""
+"""`dynamodb://runs?region=eu-west-1`, `postgresql://ada@db/shop`, `rediss://app@h`, `sqlite:///runs.db` -> a store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cronce.stores.store import Store
 from cronce.vocabulary.errors import InputInvalidError
 
 _ALLOWED = (
-    "dynamodb://TABLE?region=REGION&endpoint=URL, postgresql://USER@HOST:PORT/DATABASE,"
+    "dynamodb://TABLE?region=REGION&endpoint=URL, postgresql://USER@HOST:PORT/DATABASE, rediss://USER@HOST:PORT,"
     " or sqlite:///PATH (sqlite:////PATH from the root)"
 )
 
@@ -45,6 +45,12 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
             return SqliteStore(_decoded(place[1:]), timeout=call_timeout)
         case "postgresql" | "postgres":
             return _open_postgres(place, options, call_timeout, what=what)
+        case "redis" | "rediss":
+            from cronce.stores.redis import open_redis  # noqa: PLC0415  # only what is used is loaded
+
+            return open_redis(
+                url, place, options, call_timeout=call_timeout, environ=os.environ, decoded=_decoded, what=what
+            )
         case _:
             raise _unusable(what, url)
 

@@ -1,6 +1,6 @@
 """The URL of a ledger as people read it: its forms, and without its password."""
 
-FORMS = "dynamodb://TABLE?region=REGION, postgresql://USER@HOST/DATABASE or sqlite:///PATH"
+FORMS = "dynamodb://TABLE?region=REGION, postgresql://USER@HOST/DATABASE, rediss://USER@HOST or sqlite:///PATH"
 """For the help of options."""
 
 

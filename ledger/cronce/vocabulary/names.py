@@ -136,8 +136,13 @@ def scheduled_time_of(period: str) -> datetime | None:
 
 
 def ledger_name(url: str) -> str:
-    """Return the name of the ledger of this URL: its table's, also in an ARN, or its file's."""
-    place = url.partition("://")[2].partition("?")[0]
+    """Return the name of the ledger of this URL: its table's, also in an ARN, its file's, or the server's."""
+    scheme, _, place = url.partition("://")
+    if scheme != "sqlite":
+        place = place.rpartition("@")[2]  # no name has the password
+    place = place.partition("?")[0]
+    if scheme in ("redis", "rediss"):
+        return place.partition("/")[0]
     if "%" in place:
         from urllib.parse import unquote  # noqa: PLC0415  # slow to load, and rarely needed
 

@@ -15,6 +15,7 @@ Examples:
   cronce init --ledger sqlite:///runs.db
   cronce init --ledger 'dynamodb://runs?region=eu-west-1'
   cronce init --ledger postgresql://ada@db.example.com/shop
+  cronce init --ledger rediss://app@cache.example.com
 
 \b
 Exit codes: 0 created, or it exists; 64 bad usage, or a table with other keys;

@@ -16,8 +16,8 @@ Examples:
   cronce jobs
   cronce jobs --json | jq -r '.jobs[] | select(.state == "disabled") | .job'
 
-The jobs are those of the schedule group and, if the ledger is in SQLite or
-PostgreSQL, those with runs in it.
+The jobs are those of the schedule group and, if the ledger is not in DynamoDB,
+those with runs in it.
 
 The JSON document is {"jobs"}; a job is {"job", "schedule", "timezone",
 "state"}, where state is enabled, disabled, suspended or unscheduled.
