@@ -39,6 +39,21 @@ def test_the_folder_works_wherever_it_is_and_however_it_is_called(portable: Path
     assert (answer.returncode, answer.stdout) == (0, "p1\n"), answer.stderr
 
 
+@pytest.mark.parametrize("given", [{}, {"LC_ALL": "de_DE.UTF-8"}, {"LC_CTYPE": "C", "LANG": "C"}, {"LC_ALL": ""}])
+def test_it_neither_uses_nor_changes_the_locale(portable: Path, tmp_path: Path, given: dict[str, str]) -> None:
+    """Without a locale, Python would set LC_CTYPE for itself and so for the command (PEP 538)."""
+    answer = subprocess.run(
+        [portable / "cronce", *CRONCE_TO_EXEC, "p1", "--", "/usr/bin/env"],
+        cwd=tmp_path,
+        env=given,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = dict(line.split("=", 1) for line in answer.stdout.splitlines())
+    assert {name: value for name, value in seen.items() if not name.startswith("CRONCE_")} == given
+
+
 def test_it_uses_no_file_outside_itself_to_decide(portable: Path, tmp_path: Path) -> None:
     """The processes that it maps: its own loader and libraries, none of the machine's."""
     script = r"cat /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/maps"  # of the keeper's parent: the guard

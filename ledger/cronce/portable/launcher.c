@@ -1,7 +1,8 @@
 /* cronce: starts the Python of the folder that this program is in, with that folder's loader and libraries.
 
-   It is static and never reads /etc or the image's libraries. Variables of the dynamic loader (LD_PRELOAD of an image
-   with jemalloc) are meant for the command, so they are hidden from the guard and come back before the command starts. */
+   It is static and reads neither /etc nor the image's libraries. Variables of the dynamic loader (LD_PRELOAD of an image
+   with jemalloc) and of the locale are meant for the command: they are hidden from the guard, which gives them back to
+   the command. With LC_ALL=C, Python reads no locale of the image and does not set LC_CTYPE (PEP 538). */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include <unistd.h>
 
 static const char *start = "import os\n"
-    "for name in [name for name in os.environ if name.startswith('\\1D_')]:\n"
+    "del os.environ['LC_ALL']\n"
+    "for name in [name for name in os.environ if name.startswith(('\\1D_', '\\1C_ALL'))]:\n"
     "    os.environ['L' + name[1:]] = os.environ.pop(name)\n"
     "from cronce.cli.main import main\n"
     "main()";
@@ -25,15 +27,20 @@ int main(int argc, char **argv, char **envp) {
     snprintf(loader, sizeof loader, "%s/ld.so", self);
     snprintf(libraries, sizeof libraries, "%s/lib", self);
     snprintf(python, sizeof python, "%s/bin/python3", self);
-    for (char **entry = envp; *entry; entry++)
-        if (!strncmp(*entry, "LD_", 3)) **entry = 1;
+    size_t variables = 0;
+    for (; envp[variables]; variables++)
+        if (!strncmp(envp[variables], "LD_", 3) || !strncmp(envp[variables], "LC_ALL=", 7)) *envp[variables] = 1;
+    char *environment[variables + 2];
+    memcpy(environment, envp, variables * sizeof *envp);
+    environment[variables] = "LC_ALL=C";
+    environment[variables + 1] = NULL;
     char *before[] = {loader, "--inhibit-cache", "--library-path", libraries, python,
                       "-I", "-S", "-c", (char *)start};
     size_t count = sizeof before / sizeof *before;
     char *arguments[count + argc];
     memcpy(arguments, before, sizeof before);
     memcpy(arguments + count, argv + 1, argc * sizeof *argv); /* with the NULL at the end */
-    execve(loader, arguments, envp);
+    execve(loader, arguments, environment);
     perror("cronce: cannot start its Python");
     return 71;
 }
