@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,23 @@ def test_the_jobs_image_is_unmodified_and_starts_after_the_volume_is_filled(shop
             "MountPoints": [{"SourceVolume": "cronce", "ContainerPath": "/cronce", "ReadOnly": True}],
         },
     ]
+
+
+def test_the_page_shows_what_the_construct_writes(shop: Shop) -> None:
+    """For those who write their task definitions by hand."""
+
+    def in_camel_case(value: Any) -> Any:  # noqa: ANN401  # JSON
+        if isinstance(value, dict):
+            return {name[:1].lower() + name[1:]: in_camel_case(each) for name, each in value.items()}
+        return [*map(in_camel_case, value)] if isinstance(value, list) else value
+
+    page = (Path(__file__).parents[2] / "docs" / "any-image.md").read_text()
+    [shown] = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    task_definition = rails(shop)
+    image, folder = (ecs.ContainerImage.from_registry(f"REGISTRY/{name}:1") for name in ("shop", "cronce"))
+    Guard(task_definition, image=folder).add_container("digest", image=image, command=COMMAND)
+    found = properties(shop)
+    assert json.loads(shown) == in_camel_case({name: found[name] for name in ("Volumes", "ContainerDefinitions")})
 
 
 def test_the_guards_container_is_never_the_job(shop: Shop) -> None:
