@@ -60,6 +60,7 @@ def docker() -> Iterator[Engine]:
         images.build_emulator(engine)
         images.build_digest(engine)
         images.build_beats(engine)
+        images.build_any_images(engine)
         yield engine
 
 

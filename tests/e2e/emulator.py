@@ -181,6 +181,8 @@ class Emulator:
             docker("rm", "--force", "--volumes", _CONTAINER)  # first, because it restarts the tasks of services
         if left := docker("ps", "--all", "--quiet", f"--filter=network={_NETWORK}").split():
             docker("rm", "--force", "--volumes", *left)
+        if volumes := docker("volume", "ls", "--quiet", "--filter=name=cronce-e2e-").split():
+            docker("volume", "rm", "--force", *volumes)
         if docker("network", "ls", "--quiet", f"--filter=name=^{_NETWORK}$").strip():
             docker("network", "rm", _NETWORK)
 

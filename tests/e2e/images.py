@@ -11,19 +11,24 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.e2e import names
 from tests.e2e.steps import CACHE, ROOT, run, step
 
 if TYPE_CHECKING:
     from tests.e2e.engine import Engine
 
-BASE = "cronce-e2e/base:bookworm"
+BASE = "cronce-e2e/base:bookworm-2"
 EMULATOR = "cronce-e2e/emulator:latest"
 DIGEST = "cronce-e2e/digest:latest"
 BEATS = "cronce-e2e/beats:latest"
 _DIGEST_BASE = "cronce-e2e/digest-base:latest"
 
+GUARD = names.GUARD_IMAGE
+LANGUAGES = names.LANGUAGES_IMAGE
+STATIC = names.STATIC_IMAGE
+
 _SUITE, _SUITE_PYTHON = "bookworm", "3.11"
-_PACKAGES = "python3,python3-venv,ca-certificates"
+_PACKAGES = "python3,python3-venv,ca-certificates,gcc,libc6-dev,ruby,nodejs"
 _NOT_NEEDED = (
     "./var/cache/apt/",
     "./var/lib/apt/lists/",
@@ -35,13 +40,14 @@ _NOT_NEEDED = (
 _HERE = Path(__file__).parent
 _EXAMPLE = ROOT / "examples" / "digest"
 _BEATS = _HERE / "beats"
+_ANY_IMAGE = ROOT / "examples" / "any-image"
 
 
 def build_base(engine: Engine) -> None:
-    """The engine has a Debian with Python."""
+    """The engine has a Debian with Python, Ruby, Node.js and a C compiler."""
     if engine.docker("image", "ls", "--quiet", BASE).strip():
         return
-    archive = CACHE / f"{_SUITE}.tar"
+    archive = CACHE / f"{BASE.rpartition(':')[2]}.tar"
     if not archive.exists():
         with step(f"debootstrap {_SUITE}"), tempfile.TemporaryDirectory(dir=_made(CACHE)) as scratch:
             root, packed = Path(scratch, "root"), Path(scratch, "root.tar")
@@ -80,6 +86,16 @@ def build_beats(engine: Engine) -> None:
         _build(engine, BEATS, context, context / "Dockerfile", base=DIGEST)
 
 
+def build_any_images(engine: Engine) -> None:
+    """The engine has the portable folder's image, and images without Python that know nothing of cronce."""
+    with step("build the portable folder's image"):
+        package = ROOT / "ledger" / "cronce"
+        _build(engine, GUARD, package, package / "portable" / "Dockerfile", base=BASE)
+    with step("build images without Python"):
+        for target, image in (("languages", LANGUAGES), ("static", STATIC)):
+            _build(engine, image, _ANY_IMAGE, _ANY_IMAGE / "Dockerfile", f"--target={target}", base=BASE)
+
+
 def _build_python(engine: Engine, image: str, lock: str, *requirements: Path) -> None:
     with tempfile.TemporaryDirectory() as context:
         Path(context, "requirements.txt").write_text("".join(file.read_text() for file in requirements))
@@ -87,9 +103,9 @@ def _build_python(engine: Engine, image: str, lock: str, *requirements: Path) ->
         _build(engine, image, Path(context), _HERE / "python.Dockerfile", base=BASE)
 
 
-def _build(engine: Engine, image: str, context: Path, dockerfile: Path, *, base: str) -> None:
+def _build(engine: Engine, image: str, context: Path, dockerfile: Path, *more: str, base: str) -> None:
     wheels = ("--build-arg=PIP_NO_INDEX=1", "--build-arg=PIP_FIND_LINKS=/tmp/wheels")
-    arguments = (f"--tag={image}", f"--file={dockerfile}", f"--build-arg=BASE={base}", *wheels, "--network=none")
+    arguments = (f"--tag={image}", f"--file={dockerfile}", f"--build-arg=BASE={base}", *wheels, "--network=none", *more)
     engine.docker("build", *arguments, context, log="build", timeout=900)
 
 

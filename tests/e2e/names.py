@@ -8,6 +8,18 @@ IMAGE = "E2E_IMAGE"
 BEATS_IMAGE = "E2E_BEATS_IMAGE"
 """The environment variables that name the images of the digest and of Celery to the stacks."""
 
+GUARD_IMAGE = "cronce-e2e/guard:latest"
+LANGUAGES_IMAGE = "cronce-e2e/languages:latest"
+STATIC_IMAGE = "cronce-e2e/static:latest"
+"""The portable folder; Ruby and Node.js without Python; one static binary and nothing else."""
+
+WITHOUT_PYTHON = {
+    "ruby-digest": (LANGUAGES_IMAGE, ("ruby", "digest.rb")),
+    "node-digest": (LANGUAGES_IMAGE, ("node", "digest.js")),
+    "static-digest": (STATIC_IMAGE, ("/digest",)),
+}
+"""The digests whose images have no Python: image and command."""
+
 DIGESTS = ("daily-digest", "shell-digest")
 CHORE = "chore"
 """A job that does nothing, quickly."""

@@ -18,7 +18,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce.vocabulary.policy import CatchUp, Policy
-from cronce_cdk import ClockJob, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
+from cronce_cdk import ClockJob, Guard, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
 from tests.e2e import names
 
 _DAILY, _EACH_MINUTE = "0 6 * * *", "* * * * *"
@@ -39,6 +39,7 @@ class EndToEnd(cdk.Stack):
         self._jobs: dict[str, ScheduledTask] = {}
         self._outputs: dict[str, str] = {}
         self._add_digests(image)
+        self._add_digests_without_python()
         small = self._task("small", image)
         self._add_job(names.CHORE, small, _CHORE)
         self._add_job(
@@ -74,6 +75,19 @@ class EndToEnd(cdk.Stack):
             self._add_job(job, task, _DIGESTS[job], policy=Policy(backoff_limit=2))
             self._outputs[f"RoleOf{job.title().replace('-', '')}"] = task.task_role.role_arn
         self._outputs["OutboxName"] = outbox.bucket_name
+
+    def _add_digests_without_python(self) -> None:
+        for job, (image, command) in names.WITHOUT_PYTHON.items():
+            task = ecs.FargateTaskDefinition(self, f"{job}-task", cpu=256, memory_limit_mib=512)
+            guard = Guard(task, image=ecs.ContainerImage.from_registry(names.GUARD_IMAGE))
+            guard.add_container(
+                "work",
+                image=ecs.ContainerImage.from_registry(image),
+                command=command,
+                environment={"DIGEST_PAUSE": "0.1"},
+                logging=ecs.LogDrivers.aws_logs(stream_prefix="run", log_group=self._log),
+            )
+            self._add_job(job, task, None, policy=Policy(backoff_limit=2))
 
     def _add_clocks(self, image: str, beats_image: str) -> None:
         pulses, beats = sqs.Queue(self, "Pulses"), sqs.Queue(self, "Beats")
@@ -120,7 +134,7 @@ class EndToEnd(cdk.Stack):
         self,
         job: str,
         task: ecs.FargateTaskDefinition,
-        command: tuple[str, ...],
+        command: tuple[str, ...] | None,
         *,
         schedule: str = _DAILY,
         policy: Policy | None = None,

@@ -245,6 +245,11 @@ class World:
         lines = self.lines(self.outputs["LogGroupName"], f"run/work/{task.rpartition('/')[2]}")
         return [json.loads(line) for line in lines if line.startswith("{")]
 
+    def printed(self, task: str) -> list[str]:
+        """The other lines of the task of a job: what the work itself printed."""
+        lines = self.lines(self.outputs["LogGroupName"], f"run/work/{task.rpartition('/')[2]}")
+        return [line for line in lines if not line.startswith("{")]
+
     def lines(self, group: str, stream: str) -> list[str]:
         """The lines of a log stream; none if there is no such stream yet."""
         try:

@@ -5,6 +5,7 @@
   `iam:PassRole`, `ecs:TagResource`. What is denied is a line in its log.
 - STS: a *service* may assume a role if the trust policy allows it, with the source that the service names.
 - ECS: credentials of the task's role at a relative URI; the emulator's belong to no role. Fargate: the task's Region.
+- ECS: entry points, empty volumes, and the dependency SUCCESS of a container on another.
 - TLS: the lane has no certificates, so every request counts as one that came over it.
 - No clock: the emulator's own would deliver ticks and delete one-time schedules at any time.
 
@@ -46,6 +47,9 @@ _HASH_KEY_OF_QUERY = re.compile(r"(?P<name>[#\w]+)\s*=\s*(?P<value>:\w+)")
 _SERVICE = "x-amz-service-principal"
 _SOURCE = {"aws:sourcearn": "x-amz-source-arn", "aws:sourceaccount": "x-amz-source-account"}
 
+VOLUMES = "cronce-e2e-"
+"""How the name of a task's volume begins; `Emulator` removes them."""
+
 _CREDENTIALS = "/v2/credentials/"
 _LIFETIME = 6 * 3600
 
@@ -61,6 +65,7 @@ def main() -> None:
     _check_what_else_is_needed()
     _let_services_assume_roles()
     _equip_tasks()
+    _order_containers()
     app.pin_request_origin = lambda address, _secure: iam_evaluator.pin_request_origin(address, True)
     scheduler._tick_schedules = eventbridge._tick_scheduled_rules = lambda: None
     app.main()
@@ -172,6 +177,43 @@ def _equip_tasks() -> None:
 
     ecs._register_metadata = register_metadata
     imds.handle_request = handle_request
+
+
+def _order_containers() -> None:
+    known_arguments, known_run = ecs._build_run_kwargs, ecs._run_docker_container
+
+    def build_run_kwargs(container: dict[str, Any], definition: dict[str, Any], env: object, *rest: Any) -> object:
+        kwargs = known_arguments(container, definition, env, *rest)
+        _ports, _network, _is_host_mode, task_id, *_ = rest
+        if entry_point := container.get("entryPoint"):
+            kwargs["entrypoint"] = entry_point
+        volumes = [_in_camel_case(volume) for volume in definition.get("volumes") or ()]
+        empty = {volume["name"] for volume in volumes if not _in_camel_case(volume.get("host") or {}).get("sourcePath")}
+        # Docker fills an empty named volume from the image, as ECS does.
+        mounts = [
+            f"{VOLUMES}{task_id}-{mount['sourceVolume']}:{mount['containerPath']}:{'ro' if mount['readOnly'] else 'rw'}"
+            for mount in container.get("mountPoints") or ()
+            if mount["sourceVolume"] in empty
+        ]
+        kwargs["volumes"] = [*(kwargs.get("volumes") or ()), *mounts]
+        return kwargs
+
+    def run_docker_container(client: Any, container: dict[str, Any], kwargs: dict[str, Any], **more: Any) -> object:
+        names_of_task = kwargs["name"].removesuffix(container["name"])
+        for dependency in map(_in_camel_case, container.get("dependsOn") or ()):
+            if dependency["condition"] == "SUCCESS":
+                other = client.containers.get(names_of_task + dependency["containerName"])
+                if other.wait()["StatusCode"]:
+                    message = f"dependency graph: failed to resolve the dependency on {other.name}"
+                    raise RuntimeError(message)
+        return known_run(client, container, kwargs, **more)
+
+    ecs._build_run_kwargs, ecs._run_docker_container = build_run_kwargs, run_docker_container
+
+
+def _in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
+    """A part of a task definition as the API spells it; CloudFormation's spelling gets here."""
+    return {name[:1].lower() + name[1:]: value for name, value in part.items()}
 
 
 def _credentials(path: str) -> tuple[int, dict[str, object]]:
