@@ -7,10 +7,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import cronce
+from cronce import Ledger
+
+if TYPE_CHECKING:
+    from tests.support.postgres_server import PostgresServer
 
 CRONCE_TO_EXEC = ("exec", "--ledger", "sqlite:///runs.db", "--job", "daily-digest", "--period")
 
@@ -68,6 +73,30 @@ def test_it_uses_no_file_outside_itself_to_decide(portable: Path, tmp_path: Path
     code = {path for path in mapped if ".so" in path or "/bin/" in path}
     assert len(code) > 5
     assert {path for path in code if not path.startswith(str(portable))} == set()
+
+
+def test_a_ledger_in_postgresql(portable: Path, postgres: PostgresServer, tmp_path: Path) -> None:
+    """The folder needs no driver; a second start is refused."""
+    ledger = Ledger.from_url(postgres.url())
+    ledger.create()
+    ledger.close()
+    words = [
+        "exec",
+        "--ledger",
+        postgres.url(),
+        "--job",
+        f"portable-{tmp_path.name}",
+        "--period",
+        "p1",
+        "--",
+        "echo",
+        "once",
+    ]
+    said = [
+        subprocess.run([portable / "cronce", *words], env={"PATH": "/bin"}, check=True, capture_output=True).stdout
+        for _ in range(2)
+    ]
+    assert said == [b"once\n", b""]
 
 
 def test_it_contains_no_source_and_no_absolute_path_of_its_builder(portable: Path) -> None:
