@@ -223,7 +223,7 @@ def freeze(host: Host, *, seconds: float, lease: str) -> None:
     until(lambda: len(host.logged) >= 2, "two ticks")
     other = start(host, beat={}, lease=lease)
     until(lambda: "standby" in other.err, "the other one standing by")
-    frozen.send(signal.SIGSTOP)
+    host.freeze(frozen.pid, job=f"{CLOCK}:beat", period=None)
     began = time.monotonic()
     until(lambda: leads(other), "the other one leading", timeout=120)
     await_more(host, 1)

@@ -102,11 +102,11 @@ def test_after_sigkill_of_the_guard_nothing_of_the_command_lives(host: Host, nam
 def test_a_guard_that_is_stopped_alone_has_no_command_when_its_lease_expires(host: Host, name: str) -> None:
     """SIGSTOP; then SIGCONT: 70."""
     guard = guarded(host, name)
-    guard.send(signal.SIGSTOP)
+    host.freeze(guard.pid)
     successor(host)
     guard.send(signal.SIGCONT)
     assert guard.wait() == 70
-    assert host.living() == []
+    until(lambda: not host.living(), "the end of everything")
 
 
 @pytest.mark.parametrize("name", ["deaf", "with a daemon", "as another user in a session of its own"])
@@ -151,15 +151,14 @@ def test_without_its_keeper_the_command_ends_and_the_run_is_settled(host: Host, 
     guard = guarded(host, name)
     os.kill(keeper_of(guard), signal.SIGKILL)
     assert guard.wait() == 128 + signal.SIGKILL
-    assert host.living() == []
+    until(lambda: not host.living(), "the end of everything")
     assert host.ended_run() == ("FAILED", "exit_code")
 
 
 def test_when_guard_and_keeper_are_frozen_the_kernel_ends_the_command(host: Host) -> None:
     """A timer kills the keeper; the command dies with it, before the lease expires."""
     guard = guarded(host, "plain")
-    for pid in (keeper_of(guard), guard.pid):
-        os.kill(pid, signal.SIGSTOP)
+    host.freeze(keeper_of(guard), guard.pid)
     successor(host)
     guard.send(signal.SIGCONT)
     assert guard.wait() == 70
@@ -173,7 +172,7 @@ def test_as_pid_1_a_guard_that_is_stopped_alone_has_no_command_when_its_lease_ex
     host.await_log("ready 1")
     pids = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text().split()
     (pid_1,) = map(int, pids)
-    os.kill(pid_1, signal.SIGSTOP)
+    host.freeze(pid_1)
     claim = host.claim_when_possible(meanwhile="RUNNING_ELSEWHERE")
     assert [pid for pid in host.living() if pid not in (pid_1, container.pid)] == []
     claim.complete()

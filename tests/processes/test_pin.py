@@ -300,8 +300,7 @@ class TestLostLease:
         await_fence(host, 1)
         children = children_of(leader.pid)
         standing_by(host, options=f"{SHORT} {QUICK}")
-        for pid in [leader.pid, *(children if frozen != "the guard" else [])]:
-            os.kill(pid, signal.SIGSTOP)
+        host.freeze(leader.pid, *(children if frozen != "the guard" else []), period=LEADER)
         await_fence(host, 2)
         assert set(children) & set(host.living()) == set()
         ticks = fences(host).count(1)

@@ -194,6 +194,26 @@ class Host:
         assert {str(answer.reason) for answer in answers if not isinstance(answer, Claim)} == {meanwhile}
         return claimed
 
+    def freeze(self, *pids: int, job: str = JOB, period: str | None = PERIOD) -> None:
+        """Stop the processes just after a write: one that is stopped in the middle of a write locks the ledger.
+
+        Args:
+            pids: The processes.
+            job: Whose rows they write.
+            period: Whose next heartbeat to wait for; None for the end of the job's next run.
+        """
+
+        def written() -> object:
+            if period is not None:
+                run = self.ledger.run(job, period)
+                return run and run.heartbeat_at
+            return [run.period for run in self.ledger.page(job, limit=5).runs if run.finished_at]
+
+        before = written()
+        until(lambda: written() != before, "a write")
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+
     @property
     def logged(self) -> list[str]:
         """The lines that the work wrote so far, each appended in one write."""
