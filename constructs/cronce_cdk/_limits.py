@@ -37,6 +37,9 @@ POLICY_TEXT = re.compile(r"[\t\n\r\x20-\xff]*")
 EVENT_PATTERN = 4096
 """Characters of a rule's event pattern (EventBridge, EventPattern)."""
 
+FUNCTION_ENVIRONMENT = 4096
+"""Bytes of all environment variables of a function (Lambda Developer Guide, "Lambda quotas"; it is in no model)."""
+
 INLINE_POLICIES = 10_240
 """Characters of all inline policies of a role, white space aside (IAM User Guide, "IAM and AWS STS quotas")."""
 

@@ -17,10 +17,18 @@ from constructs import Construct
 
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
+from cronce_cdk._checks import TOKEN, refusal
 from cronce_cdk._functions import LedgerFunction
+from cronce_cdk._limits import EVENT_PATTERN, FUNCTION_ENVIRONMENT
 from cronce_cdk._nag_reasons import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP
 from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
+
+_OTHER_VARIABLES = 256
+"""Bytes that the other variables of a function need at least."""
+
+_REST_OF_PATTERN = 128
+"""Characters of an event pattern besides its detail."""
 
 EVENT_SOURCE = "cronce"
 """The source of the events that both functions put on the default bus."""
@@ -95,6 +103,9 @@ class Observers:
             for function in (self.recorder.function, self.watchdog.function):
                 function.add_environment(PINNED_SERVICES, known)
         self._pinned.append({"cluster": cluster.cluster_arn, "service": service.service_name, "job": job})
+        if _known_length(self._pinned) > FUNCTION_ENVIRONMENT - _OTHER_VARIABLES:
+            allowed = f"fewer clocks per ledger: the environment of its functions holds {FUNCTION_ENVIRONMENT} bytes"
+            raise refusal(scope, "ledger", f"{len(self._pinned)} clocks", allowed)
         self.watchdog.allow(iam.PolicyStatement(actions=["ecs:DescribeServices"], resources=[service.service_arn]))
         # Its tasks have no overrides: their group, the service, identifies them.
         detail = {
@@ -115,6 +126,9 @@ class Observers:
         }
         if clusters:
             detail["clusterArn"] = [cluster.cluster_arn for cluster in clusters]
+        if _known_length(detail) > EVENT_PATTERN - _REST_OF_PATTERN:
+            allowed = f"fewer clusters, or none for all: an event pattern has at most {EVENT_PATTERN} characters"
+            raise refusal(scope, "clusters", f"{len(clusters or ())} clusters", allowed)
         self._invoke_recorder(scope, "TaskStopped", "Invokes the recorder when a task stops", detail)
 
     def _invoke_recorder(self, scope: Construct, rule_id: str, description: str, detail: Mapping[str, object]) -> None:
@@ -146,6 +160,11 @@ class Observers:
         # The function's role takes no grants of CDK, so the event source's permissions are added here.
         takes = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
         self.recorder.allow(iam.PolicyStatement(actions=takes, resources=queue))
+
+
+def _known_length(value: object) -> int:
+    """The length of the JSON, without what is known only at deployment."""
+    return len(TOKEN.sub("", json.dumps(value)))
 
 
 @jsii.implements(cdk.IStableStringProducer)

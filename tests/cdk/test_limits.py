@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from botocore.loaders import Loader
 
 from cronce.vocabulary import metrics, names
-from cronce_cdk import ConstructConfigError, ScheduledTask, _limits
+from cronce_cdk import ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask, _limits
 from cronce_cdk import _timing as timing
 from tests.cdk.shop import Shop
 
@@ -45,6 +45,8 @@ def _shape(service: str, name: str) -> dict[str, Any]:
         ("ecs", "TagValue", "max", _limits.TAG_VALUE),
         ("ecs", "Tags", "max", _limits.TAGS),
         ("events", "EventPattern", "max", _limits.EVENT_PATTERN),
+        ("ecs", "CapacityProviderStrategyItemWeight", "max", _limits.WEIGHT),
+        ("ecs", "CapacityProviderStrategyItemBase", "max", _limits.BASE),
         ("cloudwatch", "DimensionValue", "max", len(metrics.dimension_value("x" * 5000))),
     ],
 )
@@ -66,6 +68,20 @@ def test_patterns_are_those_of_the_services() -> None:
     policy = re.compile(_shape("iam", "policyDocumentType")["pattern"])
     assert [c for c in every if bool(_limits.POLICY_TEXT.fullmatch(c)) != bool(policy.fullmatch(c))] == []
     assert not _limits.POLICY_TEXT.fullmatch("\u0100")
+
+
+def test_what_the_functions_and_rules_are_given_fits_the_models(shop: Shop) -> None:
+    """SQS's model has no limits, and Lambda's none for the whole of the variables."""
+    shapes = {"MemorySize": "MemorySize", "Timeout": "Timeout", "Description": "Description"}
+    functions = [each["Properties"] for each in shop.resources("AWS::Lambda::Function").values()]
+    ours = [each for each in functions if each["Handler"].startswith("cronce_lambdas.")]
+    assert len(ours) == 2
+    for function in ours:
+        for name, shape in shapes.items():
+            limits, value = _shape("lambda", shape), function[name]
+            assert limits["min"] <= (len(value) if isinstance(value, str) else value) <= limits["max"]
+    for rule in shop.resources("AWS::Events::Rule").values():
+        assert len(rule["Properties"]["Description"]) <= _shape("events", "RuleDescription")["max"]
 
 
 GROUPS = 6
@@ -138,3 +154,38 @@ def test_six_security_groups_are_refused(shop: Shop) -> None:
 def test_what_a_tag_may_hold_is_taken(try_job: Callable[..., ScheduledTask], value: str) -> None:
     """Letters of every script."""
     try_job(tags={"team": value})
+
+
+@pytest.mark.parametrize(("count", "fits"), [(40, True), (70, False)])
+def test_an_event_pattern_that_is_too_long_is_refused(shop: Shop, count: int, *, fits: bool) -> None:
+    """Of 70 clusters' ARNs; the error says what is allowed."""
+    arn = "arn:aws:ecs:eu-west-1:111122223333:cluster/"
+    clusters = [ecs.Cluster.from_cluster_arn(shop.stack, f"C{n}", f"{arn}cluster-{n:014}") for n in range(count)]
+    if fits:
+        RunLedger(shop.stack, "Other", clusters=clusters)
+        return
+    with pytest.raises(ConstructConfigError, match="4096 characters") as caught:
+        RunLedger(shop.stack, "Other", clusters=clusters)
+    assert caught.value.argument == "clusters"
+
+
+def test_more_clocks_than_a_functions_environment_holds_are_refused(shop: Shop) -> None:
+    """Lambda takes 4 KB of variables in all."""
+    image = ecs.ContainerImage.from_registry("web:1")
+
+    def clock(number: int) -> None:
+        PinnedScheduler(
+            shop.stack,
+            f"Clock{number}",
+            ledger=shop.ledger,
+            cluster=shop.cluster,
+            image=image,
+            job=f"clock-{number}-{'x' * 1000}",
+            command=["beat"],
+        )
+
+    for number in range(3):
+        clock(number)
+    with pytest.raises(ConstructConfigError, match="4096 bytes") as caught:
+        clock(3)
+    assert caught.value.argument == "ledger"

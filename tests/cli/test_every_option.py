@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -57,9 +58,10 @@ def command_lines(command: str, values: list[str]) -> Iterator[tuple[list[str], 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in text_parameters()}))
 def test_an_empty_text_is_refused_by_the_name_that_was_typed(
-    fleet: Fleet, cronce: Callable[..., Said], name: str
+    fleet: Fleet, cronce: Callable[..., Said], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`--reason "$WHY"` with an unset variable does not mean no reason."""
+    monkeypatch.chdir(tmp_path)  # a value that is taken all the same may name a folder
     fleet.add_job("daily-digest")
     for words, called in command_lines(name, ["", "  "]):
         said = cronce(*words)
@@ -68,8 +70,11 @@ def test_an_empty_text_is_refused_by_the_name_that_was_typed(
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in text_parameters()} - {"demo"}))
-def test_a_hostile_text_does_nothing_to_the_terminal(fleet: Fleet, cronce: Callable[..., Said], name: str) -> None:
+def test_a_hostile_text_does_nothing_to_the_terminal(
+    fleet: Fleet, cronce: Callable[..., Said], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line, escaped, and a documented code."""
+    monkeypatch.chdir(tmp_path)  # as above
     fleet.add_job("daily-digest")
     for words, called in command_lines(name, HOSTILE):
         said = cronce(*words)
