@@ -356,3 +356,17 @@ def test_a_job_whose_periods_are_days_is_filled_day_by_day(
     told = [(task.environ["CRONCE_PERIOD"], task.environ["CRONCE_SCHEDULED_TIME"]) for task in fleet.tasks]
     assert told == list(zip(DAYS[2:], PERIODS[2:], strict=True))
     assert json.loads(cronce("backfill", JOB, *SPAN, "--json").out)["counts"] == {"done": 4}
+
+
+def test_the_new_name_of_a_job_cannot_be_filled_with_days_of_the_old_one(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
+) -> None:
+    """`start` is later than the last tick of the old name: a day that fell between the two is the only one."""
+    ledger_file.put(*(run(period=period, status=Status.SUCCEEDED) for period in PERIODS[:2]))
+    fleet.add_job("new-name", StartDate=datetime.fromisoformat(PERIODS[1]) + timedelta(minutes=1))
+    said = cronce("backfill", "new-name", "--from", DAYS[0], "--to", DAYS[2])
+    assert rows_of(said) == [[PERIODS[2], "missing", "start it"]]
+    assert cronce("rerun", "new-name", PERIODS[1]).code == 64
+    assert [each.status for each in fleet.ledger.runs(JOB)] == [Status.SUCCEEDED, Status.SUCCEEDED]
+    fleet.add_job("careless", StartDate=None)
+    assert len(rows_of(cronce("backfill", "careless", "--from", DAYS[0], "--to", DAYS[2]))) == 3
