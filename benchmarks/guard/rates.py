@@ -23,10 +23,12 @@ class Rates:
     Attributes:
         per_second: Cycles.
         cpu: Seconds of the client's CPU time per cycle.
+        claim: Median seconds from the attempt until the work begins.
     """
 
     per_second: dict[int, Series] = field(default_factory=lambda: {threads: {} for threads in THREADS})
     cpu: dict[int, Series] = field(default_factory=lambda: {threads: {} for threads in THREADS})
+    claim: dict[int, Series] = field(default_factory=lambda: {threads: {} for threads in THREADS})
 
 
 def measure_rates(world: World, rounds: int, seconds: float) -> Rates:
@@ -48,3 +50,4 @@ def _measure_round(rates: Rates, workers: Sequence[Worker], seconds: float) -> N
             done = worker.ask(do="rate", threads=threads, seconds=seconds)
             add(rates.per_second[threads], worker.name, done["cycles"] / done["seconds"])
             add(rates.cpu[threads], worker.name, done["cpu"] / done["cycles"])
+            add(rates.claim[threads], worker.name, done["claim"])

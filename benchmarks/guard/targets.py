@@ -11,6 +11,7 @@ from benchmarks.guard.measured import Measured
 from benchmarks.guard.rates import THREADS
 
 _BASE = "boto3 by hand"
+_FLOOR = "stdlib by hand"
 _PEERS = ("powertools", "python-dynamodb-lock", "pynamodb")
 
 
@@ -62,9 +63,15 @@ def _share(series: Series) -> float:
 
 
 def _warm(measured: Measured) -> list[Target]:
-    rates = measured.rates.per_second
-    one = ratio(rates[1]["cronce ALLOW"], rates[1][_BASE])
-    targets = [_at_least("warm claim+complete cycles, one thread, to boto3's two writes by hand", one, 2.5)]
+    rates, cpu, claim = measured.rates.per_second, measured.rates.cpu[1], measured.rates.claim[1]
+    targets = [
+        _at_most(f"{name}: client CPU of a warm cycle, to boto3's two writes", ratio(cpu[name], cpu[_BASE]), limit)
+        for name, limit in (("cronce ALLOW", 0.3), ("cronce FORBID", 0.6))
+    ]
+    floor = ratio(rates[1]["cronce ALLOW"], rates[1][_FLOOR])
+    targets.append(_at_least("cronce ALLOW: warm cycles, one thread, to the standard library's two writes", floor, 0.9))
+    wait = ratio(claim["cronce FORBID"], claim[_BASE])
+    targets.append(_at_most("cronce FORBID: median latency of a warm claim, to one put of boto3", wait, 1.2))
     for threads in THREADS:
         for peer in _PEERS:
             ahead = ratio(rates[threads]["cronce ALLOW"], rates[threads][peer])

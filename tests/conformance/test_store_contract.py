@@ -297,9 +297,14 @@ def test_what_was_taken_is_released_and_taken_again(lab: Lab) -> None:
 def test_an_unreadable_slot_is_not_taken(lab: Lab, attributes: dict[str, Any]) -> None:
     """Nor is it changed."""
     lab.put({"job": lab.job, "key": SLOT_KEY, "version": 1, "fence": 1} | attributes)
-    for _ in range(2):
-        with pytest.raises(RecordUnreadableError):
-            lab.store.take(run(lab, scheduled_at=T0), T0)
+    with pytest.raises(RecordUnreadableError):
+        lab.store.take(run(lab, scheduled_at=T0), T0)
+    with pytest.raises(RecordUnreadableError):
+        lab.store.get(lab.job, SLOT_KEY)
+    if lab.client is not None:
+        key = {"job": {"S": lab.job}, "key": {"S": SLOT_KEY}}
+        item = lab.client.get_item(TableName=TABLE, Key=key, ConsistentRead=True)["Item"]
+        assert (item["version"], item["fence"]) == ({"N": "1"}, {"N": "1"})
 
 
 @pytest.mark.parametrize("attributes", [{"version": "1"}, {"fence": "1"}], ids=str)

@@ -109,22 +109,22 @@ MUTANTS = (
     Mutant(
         "table's slot free although it is held",
         _ATTRIBUTES,
-        'for name in ("period", "mode", "waiting")]',
-        'for name in ("mode", "waiting")]',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
+        '_ABSENT_IF_FREE = ("mode", "waiting")',
         "two runs of a job overlap",
     ),
     Mutant(
         "table's slot free although a run without a slot is announced",
         _ATTRIBUTES,
-        'for name in ("period", "mode", "waiting")]',
-        'for name in ("period", "waiting")]',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
+        '_ABSENT_IF_FREE = ("period", "waiting")',
         "after a change of the policy, a run under FORBID starts beside a live one",
     ),
     Mutant(
         "table's slot free although a run waits for it",
         _ATTRIBUTES,
-        'for name in ("period", "mode", "waiting")]',
-        'for name in ("period", "mode")]',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
+        '_ABSENT_IF_FREE = ("period", "mode")',
         "06:00 starts before 05:00, which waits longer",
     ),
     Mutant(
@@ -145,7 +145,7 @@ MUTANTS = (
         "table's slot of a newer version overwritten",
         _ATTRIBUTES,
         "OR #schema <= :schema",
-        "OR #schema > :schema",
+        "OR #schema >= :schema",
         "a rolled-back client starts on rules that it does not know",
     ),
     Mutant(

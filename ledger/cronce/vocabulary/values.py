@@ -18,9 +18,6 @@ from cronce.vocabulary.errors import InputInvalidError
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
-_REQUIRED = object()
-_set = object.__setattr__
-
 
 @overload
 def value_class(cls: type[T]) -> type[T]: ...
@@ -48,7 +45,10 @@ def field_names(cls: type) -> tuple[str, ...]:
 
 def replace(original: T, **changes: Any) -> T:  # noqa: ANN401  # as in `dataclasses`
     """A copy of the value with some fields changed."""
-    return type(original)(**{name: getattr(original, name) for name in field_names(type(original))} | changes)
+    kind: Any = type(original)
+    fields: dict[str, Any] = dict(zip(kind.__match_args__, kind.__values__(original), strict=True))
+    copy: T = kind(**fields | changes)
+    return copy
 
 
 def checked_member(kind: type[E], value: object, *, what: str) -> E:
@@ -102,25 +102,29 @@ def checked_instance(kind: type[T], value: object, *, what: str, allowed: str) -
 def _made(cls: type[T], *, kw_only: bool) -> type[T]:
     namespace = dict(cls.__dict__)
     names = tuple(namespace.get("__annotations__", ()))
+    known = frozenset(names)
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
-    fields = [(name, defaults.get(name, _REQUIRED)) for name in names]
+    setters: list[tuple[str, Callable[[object, object], None]]] = []
     post_init = namespace.get("__post_init__")
     values_of: Callable[[Any], tuple[Any, ...]] = (
         attrgetter(*names) if len(names) > 1 else lambda it: tuple(getattr(it, name) for name in names)
     )
 
     def init(self: object, *values: object, **named: object) -> None:
-        if len(values) > (0 if kw_only else len(names)):
-            raise TypeError(f"{cls.__name__}: too many positional arguments")
-        given = dict(zip(names, values, strict=False))
-        if not given.keys().isdisjoint(named) or not named.keys() <= set(names):
-            raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
-        given |= named
-        for name, default in fields:
-            it = given.get(name, default)
-            if it is _REQUIRED:
-                raise TypeError(f"{cls.__name__}: {name} is missing")
-            _set(self, name, it)
+        given = defaults | named
+        if values:
+            if len(values) > (0 if kw_only else len(names)):
+                raise TypeError(f"{cls.__name__}: too many positional arguments")
+            placed = dict(zip(names, values, strict=False))
+            if not placed.keys().isdisjoint(named):
+                raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
+            given |= placed
+        if given.keys() != known:
+            if not given.keys() <= known:
+                raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
+            raise TypeError(f"{cls.__name__}: {next(name for name in names if name not in given)} is missing")
+        for name, put in setters:
+            put(self, given[name])
         if post_init is not None:
             post_init(self)
 
@@ -144,9 +148,10 @@ def _made(cls: type[T], *, kw_only: bool) -> type[T]:
         "__delattr__": refuse,
         "__reduce__": lambda self: (_rebuilt, (type(self), values_of(self))),
     }
-    finished = made_for_all | namespace | {"__slots__": names, "__match_args__": names}
+    finished = made_for_all | namespace | {"__slots__": names, "__match_args__": names, "__values__": values_of}
     metaclass: Any = type(cls)
     made: type[T] = metaclass(cls.__name__, cls.__bases__, finished)
+    setters += [(name, made.__dict__[name].__set__) for name in names]
     return made
 
 

@@ -66,14 +66,14 @@ def taking(slot: Item, *, due: str | None) -> dict[str, Any]:
         slot: The slot as it would be if none existed before. Attributes that it lacks keep their values.
         due: The run's nominal time, as stored.
     """
-    conditions = [f"attribute_not_exists(#{name})" for name in ("period", "mode", "waiting")]
+    conditions = [f"attribute_not_exists(#{name})" for name in _ABSENT_IF_FREE]
     conditions.append("(attribute_not_exists(#schema) OR #schema <= :schema)")
     values = {name: value for name, value in slot.items() if name not in ("job", "key", *_COUNTERS)}
     assignments = [f"#{name} = :{name}" for name in values if name != "schema"]
     if due is not None:
         conditions.append("(attribute_not_exists(#newest_at) OR #newest_at <= :newest_at)")
         values["newest_at"] = due
-    names = (*values, *_COUNTERS, "mode", "waiting")
+    names = {*values, *_COUNTERS, *_ABSENT_IF_FREE}
     return {
         "ConditionExpression": " AND ".join(conditions),
         "UpdateExpression": f"ADD {', '.join(f'#{name} :one' for name in _COUNTERS)}"
@@ -131,6 +131,7 @@ def _from_attribute(attribute: Any, depth: int = 0) -> object:  # JSON
             return Verbatim(attribute)
 
 
+_ABSENT_IF_FREE = ("period", "mode", "waiting")
 _COUNTERS = ("version", "fence")
 """What rises by one each time the slot is acquired."""
 _DEEPEST = 32
