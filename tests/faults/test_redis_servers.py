@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
@@ -183,6 +184,17 @@ def test_a_full_server_starts_no_work_and_forgets_none(start: Callable[..., Redi
 
 
 @pytest.mark.lane("valkey")
+@pytest.mark.parametrize("login", ["", ":x@"], ids=["no password", "password"])
+def test_a_server_with_too_many_clients_is_named_and_tried_again(start: Callable[..., RedisServer], login: str) -> None:
+    """The server closes the connection, whatever it was asked."""
+    server = start(*SAFE, "--maxclients", "1")
+    with socket.create_connection(("127.0.0.1", server.port)):
+        error = refused(server.url.replace("//", f"//{login}"))
+    assert "has too many clients, is in protected mode, or expects TLS" in str(error)
+    assert error.transient
+
+
+@pytest.mark.lane("valkey")
 def test_a_replica_is_not_used(start: Callable[..., RedisServer]) -> None:
     """It is told so; a moment later it may be the primary."""
     primary = start(*SAFE)
@@ -305,6 +317,7 @@ def test_tls_is_verified(start: Callable[..., RedisServer], tmp_path: Path) -> N
     no_file = refused(f"rediss://localhost:{port}?ca={tmp_path}/none.pem")
     assert "none.pem' (the ledger's option ca) cannot be used: No such file" in str(no_file)
     plain = refused(f"redis://localhost:{port}")
+    assert "expects TLS" in str(plain)
     assert plain.transient
 
 

@@ -27,7 +27,6 @@ _NOT_NOW = frozenset(
         "OOM",
         "READONLY",
         "TRYAGAIN",
-        "UNBLOCKED",
     }
 )
 """Errors after which the same command may succeed."""
@@ -44,6 +43,10 @@ _HINTS = {
     "WRONGPASS": "check user and password in the ledger's URL and REDISCLI_AUTH",
     "WRONGTYPE": "another program uses a key of this ledger; choose another prefix",
 }
+
+
+_CLOSED = "a server that closes new connections has too many clients, is in protected mode, or expects TLS"
+"""It says which, but the reset of the connection overtakes that."""
 
 
 class RedisServer:
@@ -155,7 +158,7 @@ class RedisServer:
                 replies = self._exchange(home, _asking(commands) if asking else commands, by)
             except (OSError, AnswerGarbledError) as error:
                 self._homes.pop(group, None)  # the node may have gone: the next call asks the first address again
-                raise self._unavailable(error, f"{type(error).__name__}: {error}") from error
+                raise self._unavailable(error) from error
             replies = replies[1::2] if asking else replies
             redirection = next((r for r in replies if isinstance(r, ReplyError) and r.code in ("MOVED", "ASK")), None)
             if redirection is None:
@@ -217,6 +220,9 @@ class RedisServer:
         connection = RespConnection(self._connect(address, by))
         try:
             self._greet(connection, by)
+        except (BrokenPipeError, ConnectionResetError, AnswerGarbledError) as error:
+            connection.close()
+            raise self._unavailable(error, hint=_CLOSED) from error
         except BaseException:
             connection.close()
             raise
@@ -248,7 +254,7 @@ class RedisServer:
                 by=by,
                 bundle=self._ca,
                 bundle_called="the ledger's option ca",
-                is_aws=".amazonaws." in address[0],
+                is_aws=".amazonaws." in self._address[0],
             )
         except NoAnswerError as error:
             raise LedgerUnavailableError(self._where, error.message, transient=error.transient) from error
@@ -259,9 +265,10 @@ class RedisServer:
             self._where, str(error), transient=full or error.code in _NOT_NOW, hint=_HINTS.get(error.code, "")
         )
 
-    def _unavailable(self, error: Exception, cause: str) -> LedgerUnavailableError:
+    def _unavailable(self, error: Exception, *, hint: str = "") -> LedgerUnavailableError:
         is_about_trust = type(error).__name__ == "SSLCertVerificationError"  # another try would not change it
-        return LedgerUnavailableError(self._where, cause, transient=not is_about_trust)
+        cause = f"{type(error).__name__}: {error}"
+        return LedgerUnavailableError(self._where, cause, transient=not is_about_trust, hint=hint)
 
 
 def _asking(commands: Sequence[Command]) -> list[Command]:
