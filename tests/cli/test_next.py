@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from cronce.ecs.names import one_shot_name
 from cronce.vocabulary.policy import Policy
-from tests.cli.conftest import Said, without_colour
+from cronce.vocabulary.states import Reason, Status
+from tests.cli.conftest import LedgerFile, Said, without_colour
 from tests.cli.ecs_fleet import Fleet
+from tests.support.builders import run
 
 NEW_YORK = ("30 2 * * *", "--timezone", "America/New_York", "--from", "2026-03-07")
 
@@ -45,6 +48,7 @@ def test_the_document_says_what_was_read(fleet: Fleet, cronce: Callable[..., Sai
         "schedule": "cron(30 2 * * ? *)",
         "timezone": "America/New_York",
         "remark": None,
+        "waiting": [],
     }
     fleet.add_job("daily-digest", State="DISABLED")
     document = json.loads(cronce("next", "daily-digest", "--json").out)
@@ -312,3 +316,36 @@ def test_the_periods_of_a_job_may_be_days(fleet: Fleet, cronce: Callable[..., Sa
     ticks = ticks_of(cronce("next", "daily-digest", "--from", "2026-11-29", "--count", "2", "--json"))
     assert [tick["period"] for tick in ticks] == ["2026-11-29", "2026-11-30"]
     assert ticks[0]["local"] == "2026-11-29T00:00:00+01:00"
+
+
+def one_shot(job: str, period: str, at: str) -> dict[str, object]:
+    """A retry that the recorder arranged."""
+    variables = {"CRONCE_JOB": job, "CRONCE_PERIOD": period, "CRONCE_TRIGGER": "retry"}
+    environment = [{"name": name, "value": value} for name, value in variables.items()]
+    return {
+        "Name": one_shot_name(job, period, attempt=2, launch=1),
+        "ScheduleExpression": f"at({at})",
+        "Target": {"Input": json.dumps({"containerOverrides": [{"name": "digest", "environment": environment}]})},
+    }
+
+
+def test_a_retry_that_waits_is_shown_with_its_time(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
+) -> None:
+    """By `next` for the job, and by `show` for the run; the retry of another job or run is not."""
+    period, other = "2026-11-28T05:00:00Z", "2026-11-27T05:00:00Z"
+    fleet.add_job("daily-digest")
+    for waiting in (
+        one_shot("daily-digest", period, "2199-01-01T05:13:00"),
+        one_shot("another", period, "2199-01-01T05:14:00"),
+    ):
+        fleet.schedules[str(waiting["Name"])] = waiting
+    failed = {"status": Status.FAILED, "reason": Reason.EXIT_CODE, "exit_code": 3}
+    ledger_file.put(run(period=period, **failed), run(period=other, **failed))
+    document = json.loads(cronce("next", "daily-digest", "--json").out)
+    assert document["waiting"] == [{"period": period, "trigger": "retry", "starts_at": "2199-01-01T05:13:00Z"}]
+    assert f"Also {period} (retry), at 2199-01-01T05:13:00Z." in cronce("next", "daily-digest").out
+    shown = " ".join(cronce("show", "daily-digest", period).out.split())
+    assert "A machine starts its next task at 2199-01-01T05:13:00Z" in shown
+    assert "next task at" not in cronce("show", "daily-digest", other).out
+    assert json.loads(cronce("next", "0 6 * * *", "--json").out)["waiting"] == []

@@ -12,7 +12,7 @@ same launch requested twice happens once. `launcher` calls EventBridge Scheduler
 """
 
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
-from cronce.ecs.definition import JobDefinition, definition_of, launch_overrides
+from cronce.ecs.definition import JobDefinition, WaitingTask, definition_of, launch_overrides
 from cronce.ecs.errors import JobUnknownError
 from cronce.ecs.launcher import Launched, Launcher, NotLaunched
 from cronce.ecs.names import schedule_group_of
@@ -25,6 +25,7 @@ __all__ = [
     "Launched",
     "Launcher",
     "NotLaunched",
+    "WaitingTask",
     "definition_of",
     "launch_overrides",
     "schedule_group_of",

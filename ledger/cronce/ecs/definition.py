@@ -126,6 +126,37 @@ class JobDefinition:
             return at >= self.created_at.replace(microsecond=0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingTask:
+    """A task that a machine arranged: EventBridge Scheduler starts it once.
+
+    Attributes:
+        trigger: Which machine arranged it: RETRY or CATCH_UP.
+    """
+
+    job: str
+    period: str
+    trigger: str
+    starts_at: datetime
+
+
+def waiting_task(schedule: Mapping[str, Any]) -> WaitingTask | None:
+    """The task that a one-shot schedule starts; None if it is none that a machine arranged.
+
+    Args:
+        schedule: The answer of GetSchedule.
+    """
+    environ = _environ(_job_override(_task_override(schedule.get("Target", {}))) or {})
+    at = re.fullmatch(r"at\((.+)\)", schedule.get("ScheduleExpression", ""))
+    if at is None or not {JOB, PERIOD, TRIGGER} <= environ.keys():
+        return None
+    try:
+        starts_at = datetime.fromisoformat(at[1]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return WaitingTask(job=environ[JOB], period=environ[PERIOD], trigger=environ[TRIGGER], starts_at=starts_at)
+
+
 def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
     """The job that a schedule defines, or None if the schedule is not a job of cronce.
 

@@ -13,9 +13,9 @@ from typing import Any
 from cronce.aws.errors import CallRefusedError
 from cronce.aws.sdk import Service
 from cronce.client.reporting import report
-from cronce.ecs.definition import JobDefinition, definition_of, launch_overrides
+from cronce.ecs.definition import JobDefinition, WaitingTask, definition_of, launch_overrides, waiting_task
 from cronce.ecs.errors import JobUnknownError
-from cronce.ecs.names import at_expression, client_token, is_one_shot, one_shot_name
+from cronce.ecs.names import ONE_SHOT_PREFIX, at_expression, client_token, is_one_shot, one_shot_name
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import schedule_name_stem
 from cronce.vocabulary.states import Trigger
@@ -245,6 +245,30 @@ class Launcher:
                 return False
             raise
         return True
+
+    def waiting(self, job: str) -> list[WaitingTask]:
+        """The tasks of the job that machines arranged and that have not started, in the order of their times.
+
+        It reads every one-shot schedule of the group, up to a hundred.
+
+        Raises:
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: The group does not exist, or access is denied.
+        """
+        request = {"GroupName": self.group, "MaxResults": 100, "NamePrefix": ONE_SHOT_PREFIX}
+        page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
+        found: list[WaitingTask] = []
+        for name in (each["Name"] for each in page["Schedules"] if is_one_shot(each["Name"])):
+            try:
+                answer = self._scheduler.call("get_schedule", name, GroupName=self.group, Name=name)
+            except CallRefusedError as no:
+                if no.code == "ResourceNotFoundException":  # it has fired since it was listed
+                    continue
+                raise
+            task = waiting_task(answer)
+            if task is not None and task.job == job:
+                found.append(task)
+        return sorted(found, key=lambda task: task.starts_at)
 
     def stop_reason(self, task_arn: str) -> str | None:
         """Why the task stopped; None while it runs.

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import ledger_name, schedule_group_name
 
-_ONE_SHOT = re.compile(r"once-[0-9a-f]{16}")
+ONE_SHOT_PREFIX = "once-"
+_ONE_SHOT = re.compile(rf"{ONE_SHOT_PREFIX}[0-9a-f]{{16}}")
 _MINUTE = timedelta(minutes=1)
 
 
 def one_shot_name(job: str, period: str, *, attempt: int, launch: int) -> str:
     """The name of the one-shot schedule for this launch: `once-` and 16 hexadecimal digits."""
-    return f"once-{_digest(job, period, attempt, launch)[:16]}"
+    return f"{ONE_SHOT_PREFIX}{_digest(job, period, attempt, launch)[:16]}"
 
 
 def is_one_shot(schedule_name: str) -> bool:

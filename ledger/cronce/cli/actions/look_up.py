@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -49,12 +50,14 @@ class About:
         policy: The current policy of the job; None if its schedule is unknown or cannot be read.
         enabled: False if the schedule of the job is disabled.
         has_schedule: False if it is known that no schedule starts the job.
+        next_task_at: When a task for the run starts that a machine has arranged; None if none is known.
     """
 
     kind: RowKind = RowKind.RUN
     policy: Policy | None = None
     enabled: bool = True
     has_schedule: bool = True
+    next_task_at: datetime | None = None
 
 
 UNKNOWN = About()
@@ -109,4 +112,9 @@ def look_up(ledger: Ledger, launcher: Launcher | None, job: str, period: str) ->
         return About(kind=kind, has_schedule=False)
     except CronceError:
         return About(kind=kind)
-    return About(kind=kind, policy=definition.policy, enabled=definition.enabled)
+    waiting: list[datetime] = []
+    with suppress(CronceError):
+        waiting = [task.starts_at for task in launcher.waiting(job) if task.period == period]
+    return About(
+        kind=kind, policy=definition.policy, enabled=definition.enabled, next_task_at=waiting[0] if waiting else None
+    )

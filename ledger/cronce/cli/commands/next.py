@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,9 @@ from cronce.schedule import Kind, Schedule, ScheduleInvalidError, Timetable, par
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.names import period_of
+
+if TYPE_CHECKING:
+    from cronce.ecs import WaitingTask
 
 _MOST = 1000
 _OPTION_OF_FIELD = {"start": "--from", "timezone": "--timezone"}
@@ -36,11 +40,12 @@ An argument with brackets or spaces, or with @ in front, is an EXPRESSION.
 Without --timezone it is read in UTC. A rate counts from --from.
 
 \b
-The JSON document is {"job", "schedule", "timezone", "remark", "ticks"}: job
-is null for an EXPRESSION, and remark says why the ticks do not become runs
-(null if they do). A tick is {"period", "local", "note"}: the period of its
-run, the instant of the tick in the schedule's zone, and how daylight saving
-affects it ("" if it does not).
+The JSON document is {"job", "schedule", "timezone", "remark", "waiting",
+"ticks"}: job is null for an EXPRESSION, and remark says why the ticks do not
+become runs (null if they do). A tick is {"period", "local", "note"}: the
+period of its run, the instant of the tick in the schedule's zone, and how
+daylight saving affects it ("" if it does not). waiting has the retries and
+catch-ups that machines have arranged: {"period", "trigger", "starts_at"}.
 
 \b
 Exit codes: 0 listed, even if there are no ticks; 1 unknown job; 64 bad usage,
@@ -92,13 +97,14 @@ def command(
     ticks = [tick for tick in table.ticks.preview(start, count) if table.end is None or tick.utc < table.end]
     periods = [table.period_of(tick.utc) for tick in ticks]
     if as_document:
-        from cronce.cli.output.documents import as_json, tick_document  # noqa: PLC0415
+        from cronce.cli.output.documents import as_json, tick_document, waiting_document  # noqa: PLC0415
 
         document = {
             "job": table.job,
             "schedule": table.expression,
             "timezone": table.ticks.timezone,
             "remark": table.remark or None,
+            "waiting": [waiting_document(task) for task in table.waiting],
             "ticks": [tick_document(tick, period) for tick, period in zip(ticks, periods, strict=True)],
         }
         click.echo(as_json(document))
@@ -122,6 +128,8 @@ def command(
         console.say("No further ticks." if since is None else f"No ticks from {start:%Y-%m-%d %H:%M:%S} UTC on.")
     elif len(ticks) < count:
         console.say("No ticks after that.")
+    for task in table.waiting:
+        console.say(f"Also {visible(task.period)} ({visible(task.trigger)}), at {period_of(task.starts_at)}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +142,7 @@ class _Timetable:
         period_of: The period of a tick's run.
         end: No ticks from this instant on; None for no end.
         remark: Why these ticks do not become runs; empty if they do.
+        waiting: The job's tasks that machines have arranged, besides its ticks.
     """
 
     ticks: Timetable
@@ -142,6 +151,7 @@ class _Timetable:
     period_of: Callable[[datetime], str] = period_of
     end: datetime | None = None
     remark: str = ""
+    waiting: Sequence[WaitingTask] = ()
 
     @property
     def expression(self) -> str:
@@ -169,7 +179,8 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
             f"give --ledger or set {LEDGER}, or give --schedule-group, or --config of a clock;"
             " an EXPRESSION has spaces or brackets, such as '0 6 * * *'",
         )
-    definition = launcher_for(url, group).find(job)
+    launcher = launcher_for(url, group)
+    definition = launcher.find(job)
     check_ticks_are_known(definition)
     remarks = [
         "" if definition.enabled else "its schedule is disabled: none of these ticks will be delivered",
@@ -177,7 +188,12 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
     ]
     remark = "; ".join(filter(None, remarks))
     return _Timetable(
-        ticks=definition.schedule, job=job, period_of=definition.period_of, end=definition.end, remark=remark
+        ticks=definition.schedule,
+        job=job,
+        period_of=definition.period_of,
+        end=definition.end,
+        remark=remark,
+        waiting=launcher.waiting(job),
     )
 
 

@@ -14,6 +14,7 @@ from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
 from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_began
 from cronce.vocabulary.ledger_urls import without_password
+from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
 
@@ -93,7 +94,11 @@ def advise(run: RunRecord, now: datetime, commands: Commands, about: About = UNK
         case RowKind.DISPATCH:
             return _advise_dispatch(run, now, commands)
         case RowKind.RUN:
-            return _advise_run(run, now, commands, about)
+            advice = _advise_run(run, now, commands, about)
+            if about.next_task_at is None:
+                return advice
+            at = f"{period_of(about.next_task_at)} ({age(about.next_task_at, now=now)})"
+            return Advice(f"{advice.meaning} A machine starts its next task at {at}.", advice.steps)
         case _:
             assert_never(about.kind)
 

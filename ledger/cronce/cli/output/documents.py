@@ -18,6 +18,7 @@ from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import field_names
 
 if TYPE_CHECKING:
+    from cronce.ecs import WaitingTask
     from cronce.schedule import Preview
 
 
@@ -40,6 +41,11 @@ def run_document(run: RunRecord) -> dict[str, Any]:
 def tick_document(tick: Preview, period: str) -> dict[str, str]:
     """The period of the tick's run, its local time, and how daylight saving affects it."""
     return {"period": period, "local": tick.local.isoformat(), "note": tick.note}
+
+
+def waiting_document(task: WaitingTask) -> dict[str, str]:
+    """A task that a machine has arranged."""
+    return {"period": task.period, "trigger": task.trigger, "starts_at": period_of(task.starts_at)}
 
 
 def backfill_document(
