@@ -46,13 +46,13 @@ class Outcome:
         return "\n".join([*(f"VIOLATION: {violation}" for violation in self.violations), figures])
 
 
-def play(folder: Path, endpoint: str, *, seed: int, seconds: float) -> Outcome:
-    """Run chaos in an empty folder against a DynamoDB at that endpoint, then judge it."""
+def play(folder: Path, url: str, *, seed: int, seconds: float) -> Outcome:
+    """Run chaos in an empty folder with an empty ledger on a server of this machine, then judge it."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         message = f"{folder} is not empty: an older history would be judged too"
         raise FileExistsError(message)
-    with Programs(folder, endpoint, random.Random(seed)) as programs:
+    with Programs(folder, url, random.Random(seed)) as programs:
         programs.rage(seconds)
         programs.calm()
         return Outcome(

@@ -127,9 +127,8 @@ class Programs:
     """
 
     folder: Path
-    endpoint: str
+    url: str
     dice: random.Random
-    table: str = "runs"
     runs: dict[tuple[str, str], None] = field(default_factory=dict)
     exits: dict[int, int] = field(default_factory=dict)
     blows: Counter[Blow] = field(default_factory=Counter)
@@ -148,11 +147,10 @@ class Programs:
         """Create the table and three machines."""
         for name in ("a", "b", "c"):
             weather = Weather(random.Random(self.dice.random()))
-            proxy = self._resources.enter_context(WeatheredProxy(self.endpoint, weather))
+            proxy = self._resources.enter_context(WeatheredProxy(self.url, weather))
             self._machines.append(Machine(proxy=proxy, weather=weather, clock=WallClock(self.folder / f"{name}.clock")))
-        url = self._url(self.endpoint)
-        self._host = self._resources.enter_context(Host(self.folder, url))
-        init = [str(CRONCE), "init", "--ledger", url]
+        self._host = self._resources.enter_context(Host(self.folder, self.url))
+        init = [str(CRONCE), "init", "--ledger", self.url]
         until(lambda: subprocess.run(init, env=environ(), check=False).returncode == 0, "a table", every=1)
         self._open = {job: list(range(OPEN_PERIODS)) for job in JOBS}
         return self
@@ -225,7 +223,7 @@ class Programs:
             backoff_limit=1000,
         )
         own = {
-            "CRONCE_LEDGER": self._url(machine.proxy.endpoint),
+            "CRONCE_LEDGER": machine.proxy.url,
             "CRONCE_JOB": job,
             "CRONCE_PERIOD": period,
             "CRONCE_POLICY": policy.to_json(),
@@ -335,9 +333,6 @@ class Programs:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
 
-    def _url(self, endpoint: str) -> str:
-        return f"dynamodb://{self.table}?region=eu-west-1&endpoint={endpoint}"
-
 
 def _stop(program: Started, *, only_work: bool) -> list[int]:
     """Stop a program and its work, or only its work; return the stopped processes, the program first.
@@ -353,6 +348,11 @@ def _stop(program: Started, *, only_work: bool) -> list[int]:
             os.kill(pid, signal.SIGSTOP)
             stopped.append(pid)
     return stopped
+
+
+def dynamodb_url(table: str, endpoint: str) -> str:
+    """The URL of a ledger in DynamoDB Local."""
+    return f"dynamodb://{table}?region=eu-west-1&endpoint={endpoint}"
 
 
 def environ() -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.chaos import clocks
 from tests.chaos.play import play
+from tests.chaos.programs import dynamodb_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +22,18 @@ SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 @pytest.mark.prove
 @pytest.mark.timeout(3 * SECONDS + 600)
 @pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, need Linux")
+@pytest.mark.parametrize(
+    "store", [pytest.param(store, marks=pytest.mark.lane(store)) for store in ("dynamodb-local", "postgres")]
+)
 def test_no_chaos_breaks_a_promise(
-    tmp_path: Path, dynamodb_local: str, record_property: Callable[[str, object], None]
+    store: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     """A minute of kills, stops, clock jumps and network faults, or 15 with LONG=1."""
-    outcome = play(tmp_path, dynamodb_local, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
+    if store == "postgres":
+        url: str = request.getfixturevalue("postgres").url(table="chaos")
+    else:
+        url = dynamodb_url("runs", request.getfixturevalue("dynamodb_local"))
+    outcome = play(tmp_path, url, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
     record_property("chaos", str(outcome))
     record_property("seconds of chaos", SECONDS)
     record_property("programs", outcome.started)

@@ -32,7 +32,7 @@ class Fault(StrEnum):
     RESET = "reset"
     """The connection is reset before it arrives."""
     THROTTLED = "throttled"
-    """It is answered by DynamoDB's own error, and does not arrive."""
+    """It is answered by the store's own error, and does not arrive."""
 
 
 _CALM = {Fault.NONE: 1}
@@ -86,15 +86,77 @@ class Weather:
             self._now, self._until = _CALM, float("inf")
 
 
+class Http:
+    """The requests of one connection to DynamoDB."""
+
+    def request(self, stream: BinaryIO) -> bytes:
+        """One request as it was sent; nothing at the end of the stream."""
+        head = b""
+        while line := stream.readline():
+            head += line
+            if line == b"\r\n":
+                length = re.search(rb"(?im)^content-length: *(\d+)", head)
+                return head + stream.read(int(length[1]) if length else 0)
+        return b""
+
+    answer = request
+
+    def throttle(self) -> bytes:
+        """DynamoDB's error."""
+        return (
+            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\n"
+            + f"Date: {formatdate(usegmt=True)}\r\nContent-Length: {len(_THROTTLE)}\r\n\r\n".encode()
+            + _THROTTLE
+        )
+
+
+class Postgres:
+    """The messages of one connection to PostgreSQL, of a user without a password."""
+
+    def __init__(self) -> None:
+        self._kind = 0
+        """Bytes before a message's length: none in the first one."""
+
+    def request(self, stream: BinaryIO) -> bytes:
+        """One message as it was sent; nothing at the end of the stream."""
+        message = _framed(stream, self._kind)
+        self._kind = 1
+        return message
+
+    def answer(self, stream: BinaryIO) -> bytes:
+        """Every message until the server is ready for the next request."""
+        messages = b""
+        while message := _framed(stream, 1):
+            messages += message
+            if message[:1] == b"Z":
+                break
+        return messages
+
+    def throttle(self) -> bytes:
+        """PostgreSQL's error; it closes the connection."""
+        fields = b"SFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0"
+        return b"E" + (len(fields) + 4).to_bytes(4) + fields
+
+
+def _framed(stream: BinaryIO, kind: int) -> bytes:
+    head = stream.read(kind + 4)
+    return head + stream.read(int.from_bytes(head[kind:]) - 4) if len(head) == kind + 4 else b""
+
+
 class WeatheredProxy(Proxy):
-    """Passes HTTP requests on one by one, with the weather's faults.
+    """Passes requests of a ledger on one by one, with the weather's faults.
 
     Attributes:
+        url: The ledger's URL through this proxy.
         met: The number of requests by fault.
     """
 
-    def __init__(self, endpoint: str, weather: Weather) -> None:
-        super().__init__(endpoint)
+    def __init__(self, url: str, weather: Weather) -> None:
+        place = re.search(r"127\.0\.0\.1:[0-9]+", url)
+        assert place is not None, "the server is on this machine"
+        super().__init__(f"tcp://{place[0]}")
+        self.url = url.replace(place[0], f"127.0.0.1:{self.port}")
+        self._wire: type[Http | Postgres] = Postgres if url.startswith("postgresql:") else Http
         self._weather = weather
         self.met: Counter[Fault] = Counter()
 
@@ -104,39 +166,42 @@ class WeatheredProxy(Proxy):
             if self._closed:
                 self._reset_all()
             with suppress(OSError), client.makefile("rb") as requests, server.makefile("rb") as answers:
-                while (request := _message(requests)) and self._pass_on(request, client, server, answers):
+                wire = self._wire()
+                while (request := wire.request(requests)) and self._pass_on(request, client, server, answers, wire):
                     pass
             self._open -= {client, server}
 
-    def _pass_on(self, request: bytes, client: socket.socket, server: socket.socket, answers: BinaryIO) -> bool:
+    def _pass_on(
+        self, request: bytes, client: socket.socket, server: socket.socket, answers: BinaryIO, wire: Http | Postgres
+    ) -> bool:
         """Apply the weather's fault to one request; False if the connection has ended."""
         fault = self._weather.next()
         self.met[fault] += 1
         match fault:
             case Fault.NONE:
                 server.sendall(request)
-                client.sendall(_message(answers))
+                client.sendall(wire.answer(answers))
             case Fault.DELAYED:
                 self._wait(0.02, 0.4)
                 server.sendall(request)
-                answer = _message(answers)
+                answer = wire.answer(answers)
                 self._wait(0.02, 0.4)
                 client.sendall(answer)
             case Fault.LATE:
                 self._wait(0.5, 20.0)
                 server.sendall(request)
-                client.sendall(_message(answers))
+                client.sendall(wire.answer(answers))
             case Fault.DROPPED:
                 pass
             case Fault.ANSWER_DROPPED:
                 server.sendall(request)
-                _message(answers)
+                wire.answer(answers)
                 if self._weather.seconds(0, 1) < 0.5:
                     return _reset(client)
             case Fault.RESET:
                 return _reset(client)
             case Fault.THROTTLED:
-                client.sendall(_throttle())
+                client.sendall(wire.throttle())
             case _:
                 assert_never(fault)
         return True
@@ -144,25 +209,6 @@ class WeatheredProxy(Proxy):
     def _wait(self, least: float, most: float) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._closed, self._weather.seconds(least, most))
-
-
-def _message(stream: BinaryIO) -> bytes:
-    """One request or answer with its body, as it was sent; nothing at the end of the stream."""
-    head = b""
-    while line := stream.readline():
-        head += line
-        if line == b"\r\n":
-            length = re.search(rb"(?im)^content-length: *(\d+)", head)
-            return head + stream.read(int(length[1]) if length else 0)
-    return b""
-
-
-def _throttle() -> bytes:
-    return (
-        b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\n"
-        + f"Date: {formatdate(usegmt=True)}\r\nContent-Length: {len(_THROTTLE)}\r\n\r\n".encode()
-        + _THROTTLE
-    )
 
 
 def _reset(client: socket.socket) -> bool:

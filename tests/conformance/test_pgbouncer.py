@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 from cronce import Claim, Ledger
+from cronce.aws.sigv4 import Credentials
 from cronce.stores.postgres import PostgresStore
 from cronce.stores.postgres.address import Address
+from cronce.stores.postgres.iam import token
 from cronce.vocabulary.errors import LedgerUnavailableError
-from tests.conformance.stores import address_in
+from tests.conformance.stores import REGION, address_in
+from tests.support.host import until
 from tests.support.pgbouncer import SERVER_CONNECTIONS
 from tests.support.postgres_server import PASSWORD
 
@@ -100,6 +104,33 @@ def test_a_server_that_is_not_trusted_gets_nothing(
     with pytest.raises(LedgerUnavailableError, match=says) as refused:
         ask(pgbouncer.url(host=host, **options))
     assert not refused.value.transient
+
+
+def test_an_iam_token_is_sent_as_the_password_over_tls(pgbouncer: PgBouncer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token of that moment, and no other; tests/unit compares it with botocore's."""
+    at = datetime(2026, 11, 29, 6, tzinfo=UTC)
+    monkeypatch.setattr("cronce.stores.postgres.iam.datetime", SimpleNamespace(now=lambda _zone: at))
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "session/token==")
+    options = {"sslmode": "verify-full", "sslrootcert": str(pgbouncer.certificate), "auth": "iam", "region": REGION}
+    url = pgbouncer.url(user="plain", host="localhost", **options)
+    keys = Credentials(access_key="testing", secret_key="testing", token="session/token==")
+    pgbouncer.set_password(token(address_in(url), keys, region=REGION, at=at))
+    try:
+        until(lambda: accepts(url), "the token")
+        at += timedelta(seconds=1)
+        with pytest.raises(LedgerUnavailableError, match="password authentication failed"):
+            ask(url)
+    finally:
+        pgbouncer.set_password(PASSWORD)
+        until(lambda: accepts(pgbouncer.url(user=f"scram:{SECRET}")), "the password")
+
+
+def accepts(url: str) -> bool:
+    """True if the server lets us in."""
+    try:
+        return bool(ask(url))
+    except LedgerUnavailableError:
+        return False
 
 
 def test_verify_ca_does_not_check_the_name(pgbouncer: PgBouncer) -> None:

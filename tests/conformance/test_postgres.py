@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -262,6 +263,16 @@ def test_the_server_tells_the_time(store: PostgresStore) -> None:
         ask()
         assert store.answered_at is not None
         assert before <= store.answered_at <= datetime.now(UTC)
+
+
+def test_an_answer_without_the_time_does_not_repeat_an_old_one(store: PostgresStore) -> None:
+    """Minutes later, an old time would look like a clock that is wrong."""
+    for ask in (lambda: store.query("nobody", limit=1), store.jobs, lambda: store.get("no", "\0")):
+        assert store.get("no", "slot") is None
+        assert store.answered_at is not None
+        with suppress(LedgerUnavailableError):
+            ask()
+        assert store.answered_at is None
 
 
 def test_a_host_whose_clock_differs_does_not_start_work(store: PostgresStore) -> None:

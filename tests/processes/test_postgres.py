@@ -66,7 +66,11 @@ def test_every_command_of_a_ledger_works(host: Host) -> None:
     loser = host.guarded_shell("true")
     assert (loser.wait(), loser.event("refused")["reason"]) == (0, "ALREADY_SUCCEEDED")
     assert host.guarded_shell("exit 3", period="2026-11-30").wait() == 3
-    assert cronce(host, "init").startswith("Already exists: PostgreSQL table runs_")
+    found = cronce(host, "init")
+    assert found.startswith("Already exists: PostgreSQL table runs_")
+    made = cronce(host, "init", "--ledger", f"{host.url}_2")
+    assert made.startswith("Created: PostgreSQL table runs_")
+    assert all("Note: fsync is off: a crash of the server may lose claims" in said for said in (found, made))
     assert [job["job"] for job in json.loads(cronce(host, "jobs", "--json"))["jobs"]] == [JOB]
     assert [run["status"] for run in json.loads(cronce(host, "runs", JOB, "--json"))["runs"]] == ["FAILED", "SUCCEEDED"]
     assert "exit code 3" in cronce(host, "show", JOB, "2026-11-30").replace("     ", " ").replace("  ", " ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -79,8 +80,7 @@ class PgBouncer:
         words |= {"server": self._server.folder, "server_port": self._server.port}
         (self._folder / "settings.ini").write_text(_SETTINGS.format(**words))
         (self._folder / "hba.conf").write_text(_ACCESS)
-        quoted = PASSWORD.replace('"', '""')
-        (self._folder / "users.txt").write_text("".join(f'"{user}" "{quoted}"\n' for user in USERS))
+        self.set_password(PASSWORD)
         if AS_NOBODY:
             for path in (self._folder, *self._folder.glob("*.*")):
                 os.chown(path, NOBODY, NOBODY)
@@ -118,6 +118,13 @@ class PgBouncer:
             if self._process.stdin:
                 self._process.stdin.close()
         self._temporary.cleanup()
+
+    def set_password(self, password: str) -> None:
+        """Set every user's password; a running PgBouncer reads it a moment later."""
+        quoted = password.replace('"', '""')
+        (self._folder / "users.txt").write_text("".join(f'"{user}" "{quoted}"\n' for user in USERS))
+        if self._process is not None:
+            self._process.send_signal(signal.SIGHUP)
 
     def _listens(self) -> bool:
         try:

@@ -30,5 +30,5 @@ def command(*, url: str | None) -> None:
         if created and is_in_dynamodb(url):
             click.echo("It has no point-in-time recovery and no deletion protection; RunLedger makes one with both.")
             click.echo("If it replaces a deleted table, delete it again and restore that one: this one knows no run.")
-        for difference in () if created else ledger.differences():
+        for difference in () if created and is_in_dynamodb(url) else ledger.differences():
             click.echo(f"Note: {visible(difference)}.")

@@ -178,6 +178,7 @@ class PostgresStore:
             LedgerUnavailableError: There is no usable answer.
         """
         by = deadline(self._call_timeout.total_seconds())
+        self._answered.at = None
         with self._translated():
             return self._exchange(sql.limited(statements, self._call_timeout), by)[1:]
 
