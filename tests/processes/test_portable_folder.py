@@ -99,6 +99,19 @@ def test_a_ledger_in_postgresql(portable: Path, postgres: PostgresServer, tmp_pa
     assert said == [b"once\n", b""]
 
 
+def test_an_effect_of_the_command_happens_once(portable: Path, tmp_path: Path) -> None:
+    """`/cronce/cronce once KEY -- COMMAND` from inside the command, twice."""
+    script = '"$0" once charge -- echo charged; "$0" once charge -- echo charged'
+    answer = subprocess.run(
+        [portable / "cronce", *CRONCE_TO_EXEC, "p1", "--", "sh", "-c", script, portable / "cronce"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "charged\n"
+
+
 def test_it_contains_no_source_and_no_absolute_path_of_its_builder(portable: Path) -> None:
     """Byte code only; the names in tracebacks are those of modules."""
     files = [path for path in portable.rglob("*") if path.is_file()]

@@ -14,8 +14,9 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
-_LEFT_OUT = ("portable", "demo", "cli/commands", "cli/actions")
-"""For people, or for building: an image without Python has no use for it."""
+_LEFT_OUT = ("portable", "demo", "cli/actions", "cli/commands", "cli/output")
+_KEPT = ("cli/output/__init__.py", "cli/output/streams.py")
+"""What is for people or for building is left out, except for what the clock uses of it."""
 
 _LOADED_LATE = ("_strptime", "calendar", "encodings.ascii", "encodings.idna", "encodings.latin_1", "traceback")
 """What the standard library imports inside functions, on the paths of the runtime commands."""
@@ -33,8 +34,8 @@ for name in sys.argv[2].split():
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in {"cronce", *sys.stdlib_module_names}:
             raise
-for module in list(sys.modules.values()):
-    print(getattr(module, "__file__", None) or "")
+for name, module in list(sys.modules.items()):
+    print(name, getattr(module, "__file__", None) or "", sep="\t")
 """
 
 
@@ -69,6 +70,9 @@ def _fill(folder: Path) -> None:
     _copy_libraries(folder, [_interpreter(), *(path for path in standard if path.suffix == ".so")])
     binaries = [folder / "cronce", python, *folder.rglob("*.so"), *folder.glob("lib/*.so.*")]
     _run("strip", "--strip-unneeded", *map(str, binaries))
+    # Every module is loaded once more, from the folder alone.
+    loader = (folder / "ld.so", "--inhibit-cache", "--library-path", folder / "lib")
+    list(_loaded(*map(str, (*loader, python)), packages=folder / "lib" / _STANDARD.name))
 
 
 def _interpreter() -> Path:
@@ -105,18 +109,29 @@ def _compile(path: Path, target: Path) -> None:
 
 def _own_modules() -> Iterator[Path]:
     for path in sorted(_PACKAGE.rglob("*.py")):
-        if not any(path.is_relative_to(_PACKAGE / name) for name in _LEFT_OUT):
+        name = path.relative_to(_PACKAGE)
+        if str(name) in _KEPT or not any(name.is_relative_to(left_out) for left_out in _LEFT_OUT):
             yield path
 
 
 def _standard_modules() -> list[Path]:
     """The files of the standard library that the modules of cronce load."""
+    paths: set[Path] = set()
+    for name, file in _loaded(str(_interpreter()), packages=_PACKAGE.parent):
+        # Python 3.13's collections/abc.py puts another module in its own place, so a name has its file too.
+        own = _STANDARD.joinpath(*name.split("."))
+        paths.update(path for path in (Path(file).resolve(), own.with_name(f"{own.name}.py")) if path.is_file())
+    return sorted(path for path in paths if path.is_relative_to(_STANDARD) and not path.is_relative_to(_PACKAGE))
+
+
+def _loaded(*interpreter: str, packages: Path) -> Iterator[tuple[str, str]]:
+    """Name and file of each module that an interpreter has after it has loaded those of the folder."""
     parts = [path.relative_to(_PACKAGE.parent).with_suffix("").parts for path in _own_modules()]
     names = [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
-    words = [str(_PACKAGE.parent), " ".join([*names, *_LOADED_LATE])]
-    loaded = _run(str(_interpreter()), "-I", "-S", "-c", _PROBE, *words).splitlines()
-    paths = {Path(name).resolve() for name in loaded if name}
-    return sorted(path for path in paths if path.is_relative_to(_STANDARD) and not path.is_relative_to(_PACKAGE))
+    said = _run(*interpreter, "-I", "-S", "-c", _PROBE, str(packages), " ".join([*names, *_LOADED_LATE]))
+    for line in said.splitlines():
+        name, _, file = line.partition("\t")
+        yield name, file
 
 
 def _copy_libraries(folder: Path, binaries: Iterable[Path]) -> None:
