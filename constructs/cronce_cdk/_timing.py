@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from itertools import pairwise
+from datetime import datetime, timedelta
 
 import aws_cdk as cdk
 from aws_cdk import aws_scheduler as scheduler
 
-from cronce.schedule import Kind, Schedule, ScheduleInvalidError, parse
+from cronce.schedule import Kind, Schedule, ScheduleInvalidError
+from cronce.schedule.analysis import analyse
 from cronce_cdk._checks import Tree, is_token, refusal
 
 _LONGEST_RETRY = timedelta(hours=24)
 _SHORTEST_RETRY = timedelta(minutes=1)
 _USUAL_RETRY = timedelta(hours=1)
 _MOST_RETRIES = 185
-
-# Ticks are computed from fixed dates, so that a template does not depend on the time of its synth.
-_REFERENCE = datetime(2024, 1, 1, tzinfo=UTC)
-_YEAR = 2026
-_HOUR_WITHOUT_MINUTE = re.compile(r"cron\(\* (?!\*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,22 +74,30 @@ def timing_of(
     if is_token(text) or is_token(zone):
         return Timing(expression=str(text), timezone=zone)
     try:
-        analysed = _analysed if isinstance(text, str) else _analysed.__wrapped__
-        timing = analysed(text, zone, start, end)
+        # Only text can be a key of the cache; anything else is refused.
+        analysis = (analyse if isinstance(text, str) else analyse.__wrapped__)(text, zone, start, end)
     except ScheduleInvalidError as error:
         if error.field in ("start", "end"):
             raise refusal(scope, error.field, error.value, error.allowed) from error
         argument = "timezone" if error.field == "timezone" else "schedule"
         shown = text if argument == "schedule" else error.value
         raise refusal(scope, argument, shown, f"{error.field} {error.value!r}: {error.allowed}") from error
-    if _HOUR_WITHOUT_MINUTE.match(timing.expression):
+    if analysis.has_hour_without_minute:
         raise refusal(
             scope,
             "schedule",
             text,
             "an hour with a minute: this is due in each of its 60 minutes (minute='0' for once, */1 for all 60)",
         )
-    return timing
+    return Timing(
+        expression=analysis.schedule.expression,
+        timezone=zone,
+        interval=analysis.interval,
+        longest=analysis.longest,
+        lost=analysis.lost,
+        caution=analysis.schedule.caution,
+        schedule=analysis.schedule,
+    )
 
 
 def retry_policy(interval: timedelta | None, starting_deadline: timedelta | None) -> tuple[int, int]:
@@ -116,34 +117,3 @@ def _zone_name(scope: Tree, timezone: object) -> str | None:
     if isinstance(timezone, cdk.TimeZone):
         return timezone.timezone_name
     raise refusal(scope, "timezone", timezone, "an IANA name such as Europe/Berlin, or an aws_cdk.TimeZone")
-
-
-@lru_cache(maxsize=1024)
-def _analysed(text: str, zone: str, start: datetime | None, end: datetime | None) -> Timing:
-    told = parse(text, timezone=zone, start=start, end=end)
-    # The distances between ticks do not depend on where they begin and end.
-    schedule = parse(text, timezone=zone, start=_REFERENCE if told.kind is Kind.RATE else None)
-    ticks = [_REFERENCE]
-    while len(ticks) < 30 and (tick := schedule.next(ticks[-1])):
-        ticks.append(tick)
-    gaps = [later - earlier for earlier, later in pairwise(ticks[1:])]
-    interval = min(gaps) if gaps else None
-    lost = ""
-    if schedule.kind is Kind.CRON and zone != "UTC" and (interval is None or interval >= timedelta(hours=20)):
-        from zoneinfo import ZoneInfo  # noqa: PLC0415  # not for UTC, whose data a slim machine may lack
-
-        place = ZoneInfo(zone)
-        days = [datetime(_YEAR, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(365)]
-        for day in days:
-            if day.astimezone(place).utcoffset() != (day + timedelta(days=1)).astimezone(place).utcoffset():
-                notes = [preview.note for preview in schedule.preview(day - timedelta(days=1), 3)]
-                lost = next((note for note in notes if "does not exist" in note), lost)
-    return Timing(
-        expression=schedule.expression,
-        timezone=zone,
-        interval=interval,
-        longest=max(gaps, default=None),
-        lost=lost,
-        caution=told.caution,
-        schedule=told,
-    )

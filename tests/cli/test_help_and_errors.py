@@ -30,6 +30,7 @@ COMMANDS = [
     "backfill",
     "release",
     "init",
+    "check",
     "lambda-archive",
     "clock",
     "pin",

@@ -12,7 +12,20 @@ from cronce.cli.runtime import run_runtime
 from cronce.vocabulary import exit_codes
 
 RUNTIME = ("exec", "pin", "clock", "health", "checkpoint", "once")
-FOR_PEOPLE = ("jobs", "runs", "show", "next", "rerun", "backfill", "release", "init", "lambda-archive", "demo", "help")
+FOR_PEOPLE = (
+    "jobs",
+    "runs",
+    "show",
+    "next",
+    "rerun",
+    "backfill",
+    "release",
+    "init",
+    "check",
+    "lambda-archive",
+    "demo",
+    "help",
+)
 
 _HELP = """\
 usage: cronce COMMAND [ARGUMENT ...]
@@ -27,8 +40,8 @@ Commands of this install:
   checkpoint  Store a cursor from inside 'cronce exec'.
   once        Run a command that must not run twice, from inside 'cronce exec'.
 
-The commands jobs, runs, show, next, rerun, backfill, release, init, lambda-archive and demo
-need the extra 'cli' (click and rich): pip install 'cronce[cli]'
+The commands jobs, runs, show, next, rerun, backfill, release, init, check, lambda-archive and
+demo need the extra 'cli' (click and rich): pip install 'cronce[cli]'
 
   cronce COMMAND --help    options, examples and exit codes of a command
   cronce --version         the version
