@@ -39,6 +39,7 @@ def synthesized() -> dict[str, Any]:
         schedule="0 6 * * *",
         timezone="Europe/Berlin",
         description="Sends the digest",
+        period="date",
         start=_START,
         end=_END,
         flexible_window=timedelta(minutes=15),

@@ -68,6 +68,7 @@ locals {
       CRONCE_SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
       CRONCE_EXECUTION_ID   = "<aws.scheduler.execution-id>"
     },
+    var.period == "date" ? { CRONCE_DATE_IN = var.timezone } : {},
     var.metrics ? { CRONCE_METRICS = "emf" } : {},
   )
   override = merge(
@@ -307,8 +308,8 @@ resource "aws_scheduler_schedule" "this" {
       error_message = "end: ${coalesce(var.end, "null")} is not usable; allowed: an instant after the start ${coalesce(var.start, "null")}"
     }
     precondition {
-      condition     = !local.on_request || (var.start == null && var.end == null && var.timezone == "UTC")
-      error_message = "timezone, start, end: allowed: no timezone, start or end for a job without a schedule"
+      condition     = !local.on_request || (var.start == null && var.end == null && var.timezone == "UTC" && var.period == "time")
+      error_message = "timezone, start, end, period: allowed: none of them for a job without a schedule"
     }
     precondition {
       condition     = local.milliseconds.lease >= 500 && local.milliseconds.lease <= 3600000

@@ -96,6 +96,18 @@ variable "timezone" {
   }
 }
 
+variable "period" {
+  description = "What the period of a run is: `time`, the nominal time of its tick, or `date`, its local day: a day then has one run, whatever the hour of the schedule. `cronce check` knows whether a day may have two ticks"
+  type        = string
+  default     = "time"
+  nullable    = false
+
+  validation {
+    condition     = contains(["time", "date"], var.period)
+    error_message = "period: ${jsonencode(var.period)} is not usable; allowed: time, date"
+  }
+}
+
 variable "enabled" {
   description = "False for a schedule that does not fire. Its ticks do not count as missed"
   type        = bool

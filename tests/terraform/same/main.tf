@@ -30,6 +30,7 @@ module "digest" {
   schedule            = "cron(0 6 * * ? *)"
   timezone            = "Europe/Berlin"
   description         = "Sends the digest"
+  period              = "date"
   start               = "2026-12-01T00:00:00Z"
   end                 = "2027-12-01T00:00:00Z"
   flexible_window     = "15m"

@@ -419,6 +419,7 @@ run "wrong_values_1" {
     description                = join("", [for n in range(513) : "a"])
     schedule                   = "0 6 * * *"
     timezone                   = "+01:00"
+    period                     = "day"
     start                      = "2026-12-01T00:00:00"
     end                        = "2026-02-30T00:00:00Z"
     flexible_window            = "90s"
@@ -443,7 +444,7 @@ run "wrong_values_1" {
     retry_policy               = { maximum_event_age_in_seconds = 90000 }
   }
 
-  expect_failures = [var.ledger, var.job, var.description, var.schedule, var.timezone, var.start, var.end, var.flexible_window, var.concurrency_policy, var.starting_deadline, var.active_deadline, var.backoff_limit, var.catch_up, var.on_lost, var.lease, var.cluster_arn, var.task_definition_arn, var.container_name, var.command, var.environment, var.task_role_arn, var.launch_type, var.capacity_provider_strategy, var.subnet_ids, var.security_group_ids, var.task_tags, var.retry_policy]
+  expect_failures = [var.ledger, var.job, var.description, var.schedule, var.timezone, var.period, var.start, var.end, var.flexible_window, var.concurrency_policy, var.starting_deadline, var.active_deadline, var.backoff_limit, var.catch_up, var.on_lost, var.lease, var.cluster_arn, var.task_definition_arn, var.container_name, var.command, var.environment, var.task_role_arn, var.launch_type, var.capacity_provider_strategy, var.subnet_ids, var.security_group_ids, var.task_tags, var.retry_policy]
 }
 
 run "wrong_values_2" {
