@@ -22,6 +22,8 @@ _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / ".cache" / "bench"
 _VENV = _FOLDER / "venv"
 _ENTERED = "CRONCE_BENCH_ENTERED"
+_MOST_LOAD = 1.5
+"""The load average above which nothing is recorded: other processes would be a part of every figure."""
 
 
 def main() -> None:
@@ -31,6 +33,9 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="write docs/performance.md and docs/img")
     options = parser.parse_args()
     if _ENTERED not in os.environ:
+        load = os.getloadavg()[0]
+        if options.record and load > _MOST_LOAD:
+            parser.error(f"the load average is {load:.1f}; figures are recorded at {_MOST_LOAD} or less")
         _prepare()
         os.chdir(_ROOT)
         python = str(_VENV / "bin" / "python")

@@ -23,23 +23,11 @@ _DOCUMENT = ROOT / "docs" / "performance.md"
 _PICTURES = ROOT / "docs" / "img"
 _BEGIN, _END = "<!-- measured: python -m benchmarks.guard --record -->\n", "<!-- end of measured -->\n"
 
-_MOST_LOAD = 1.5
-"""The load average above which nothing is recorded: other processes would be a part of every figure."""
-
 T = TypeVar("T")
 
 
 def run(*, quick: bool, record: bool) -> None:
-    """Measure everything, print the report, and write it.
-
-    Raises:
-        SystemExit: Figures are to be recorded, and the machine is not idle.
-    """
-    if record and (load := os.getloadavg()[0]) > _MOST_LOAD:
-        raise SystemExit(
-            f"the load average is {load:.1f}: figures are recorded at {_MOST_LOAD} or less. Wait until the machine is"
-            " idle, or leave out --record."
-        )
+    """Measure everything, print the report, and write it."""
     loads: list[float] = []
 
     def part(name: str, measure: Callable[[], T]) -> T:

@@ -49,7 +49,7 @@ def main() -> None:
     socket.socket = Socket  # type: ignore[misc]
     threading.Thread.start = failing(threading.Thread.start, "Thread.start", deep=2)  # type: ignore[method-assign]
     builtins.__import__ = failing(builtins.__import__, "import")
-    for name in ("swap", "get"):
+    for name in ("swap", "take", "get"):
         setattr(SqliteStore, name, of_store(getattr(SqliteStore, name), name))
     if sys.argv[1] == "once":
         once()
