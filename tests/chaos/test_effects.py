@@ -1,0 +1,114 @@
+"""The digest of the demo is killed again and again: no customer gets two mails, or none is left without one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cronce import Ledger, Policy, Status
+from cronce.demo.mailboxes import customer_name, mails_by_customer, make_maildir, number_of_mails
+from cronce.guard.processes import descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the socket's address is abstract (Linux only)")
+
+JOB, PERIOD = "daily-digest", "2026-11-29"
+CUSTOMERS = 3100
+
+
+class Digest:
+    """The digest under `cronce exec`, started until it is done."""
+
+    def __init__(self, folder: Path, on_unknown: str, *, customers: int, seed: int) -> None:
+        """Prepare an empty mailbox and ledger.
+
+        Args:
+            folder: Where they are.
+            on_unknown: `skip` or `repeat`.
+            customers: How many mails there are.
+            seed: Decides when to kill, and whom.
+        """
+        self.maildir = make_maildir(folder / "mails")
+        self._random = random.Random(seed)
+        self._url = f"sqlite:///{folder}/runs.db"
+        self._ledger = Ledger.from_url(self._url, policy=Policy())
+        self._command = [sys.executable, "-m", "cronce.demo.digest", str(self.maildir), "--once", on_unknown]
+        self._command += ["--customers", str(customers)]
+        self._customers = customers
+        self.kills = Counter[str]()
+
+    def kill(self, times: int) -> None:
+        """Start the digest and kill it, so many times, a little further each time."""
+        for number in range(1, times + 1):
+            # The mails are spread over all attempts; the moment of the kill within a mail is left to chance.
+            target = self._customers * number // (times + 1)
+            guard = self._start()
+            while guard.poll() is None and number_of_mails(self.maildir) < target:
+                time.sleep(0.001)
+            time.sleep(self._random.uniform(0, 0.01))
+            assert guard.poll() is None, f"it ended by itself with {guard.returncode}"
+            whom = self._random.choice(("guard", "job"))
+            self.kills[whom] += 1
+            everybody = [guard.pid, *(descendants(guard.pid) or ())]
+            os.kill(guard.pid if whom == "guard" else everybody[-1], signal.SIGKILL)
+            guard.wait(60)
+            while any(os.path.exists(f"/proc/{pid}") for pid in everybody):  # noqa: PTH110  # the keeper kills the rest
+                time.sleep(0.001)
+            run = self._ledger.run(JOB, PERIOD)
+            if run is not None and run.status is Status.RUNNING:  # instead of waiting for the end of its lease
+                self._ledger.release(JOB, PERIOD, actor="test", note="killed", force=True)
+
+    def finish(self) -> Counter[str]:
+        """Let it come to its end; the mails of each customer."""
+        assert self._start().wait(300) == 0
+        run = self._ledger.run(JOB, PERIOD)
+        assert run is not None
+        assert (run.status, run.attempt) == (Status.SUCCEEDED, self.kills.total() + 1)
+        return mails_by_customer(self.maildir)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        options = ["--ledger", self._url, "--job", JOB, "--period", PERIOD, "--trigger", "manual"]
+        command = [sys.executable, "-c", "from cronce.cli.main import main; main()", "exec", *options, "--"]
+        return subprocess.Popen([*command, *self._command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("on_unknown", ["skip", "repeat"])
+def test_a_killed_digest_sends_no_mail_twice_or_leaves_none_out(tmp_path: Path, on_unknown: str) -> None:
+    """A few kills; whoever wants at most once gets that, the other one at least once."""
+    _judge(Digest(tmp_path, on_unknown, customers=100, seed=1), on_unknown, kills=3, customers=100)
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("on_unknown", ["skip", "repeat"])
+def test_two_hundred_kills(tmp_path: Path, on_unknown: str, record_property: Callable[[str, object], None]) -> None:
+    """200 kills for each choice, 3,100 customers."""
+    digest = Digest(tmp_path, on_unknown, customers=CUSTOMERS, seed=int(time.time()))
+    for name, number in _judge(digest, on_unknown, kills=200, customers=CUSTOMERS).items():
+        record_property(f"effects {on_unknown}, {name}", number)
+
+
+def _judge(digest: Digest, on_unknown: str, *, kills: int, customers: int) -> dict[str, int]:
+    digest.kill(kills)
+    mails = digest.finish()
+    times = Counter(mails[customer_name(number)] for number in range(1, customers + 1))
+    found = {
+        "kills": digest.kills.total(),
+        "without a mail": times[0],
+        "with one mail": times[1],
+        "with two mails or more": customers - times[0] - times[1],
+    }
+    assert (found["with two mails or more"] if on_unknown == "skip" else found["without a mail"]) == 0, found
+    assert found["with one mail"] >= customers - kills  # a kill touches one mail at most
+    return found
