@@ -20,7 +20,7 @@ help: ## Show this list
 
 venv: .venv/.installed ## Create .venv with the project and its tools (1.2 GB, 2 to 5 minutes)
 
-demo: $(DEMO)/.installed ## Play the story of the daily digest on this machine (20 seconds)
+demo: $(DEMO)/.installed ## Play the story of the daily digest on this machine
 	PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" cronce demo $(ARGS)
 
 portable: ## Build the folder for images without Python in build/portable (Linux, gcc; 3 seconds)

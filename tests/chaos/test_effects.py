@@ -43,7 +43,7 @@ class Digest:
         self._random = random.Random(seed)
         self._url = f"sqlite:///{folder}/runs.db"
         self._ledger = Ledger.from_url(self._url, policy=Policy())
-        self._command = [sys.executable, "-m", "cronce.demo.digest", str(self.maildir), "--once", on_unknown]
+        self._command = [sys.executable, "-m", "cronce.demo.digest", str(self.maildir), "--on-unknown", on_unknown]
         self._command += ["--customers", str(customers)]
         self._customers = customers
         self.kills = Counter[str]()

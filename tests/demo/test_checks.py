@@ -131,16 +131,16 @@ def test_a_crash_that_went_otherwise_is_found(changed: dict[str, object], off: l
     [
         ({}, []),
         ({"row": run(status=Status.SUCCEEDED, attempt=1)}, ["the ledger's row"]),
-        ({"began_after": 0}, ["attempt 2 continued after mail"]),
-        ({"absorbed": 2}, ["mails sent again and absorbed"]),
-        ({"sent_at_kill": 16, "absorbed": 6}, ["of these, at most one batch"]),
+        ({"done": 11}, ["mails that attempt 2 found done"]),
+        ({"unknown": 0}, ["mails that attempt 2 found unknown, and skipped"]),
+        ({"sent": 88}, ["mails that attempt 2 sent"]),
     ],
 )
 def test_a_wrong_resumption_is_found(changed: dict[str, object], off: list[str]) -> None:
-    """From the beginning, with another number of repetitions, or with more than a batch."""
+    """A mail forgotten, or sent again."""
     row = run(status=Status.SUCCEEDED, attempt=2)
-    facts: dict[str, object] = {"row": row, "checkpoint": 10, "began_after": 10, "sent_at_kill": 13, "absorbed": 3}
-    assert wrong(checks.resumed(**facts | changed, batch=5)) == off  # type: ignore[arg-type]
+    facts: dict[str, object] = {"row": row, "customers": 100, "sent_at_kill": 13, "done": 12, "unknown": 1, "sent": 87}
+    assert wrong(checks.resumed(**facts | changed)) == off  # type: ignore[arg-type]
 
 
 def test_a_run_that_is_repeated_is_found() -> None:

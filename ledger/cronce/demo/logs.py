@@ -7,14 +7,14 @@ from cronce.demo.processes import Member
 _WORDS = {"ALREADY_SUCCEEDED": "already done", "RUNNING_ELSEWHERE": "already running elsewhere"}
 
 
-def handed_over(member: Member) -> list[str]:
-    """The result of each mail that the container sent: `sent`, or `absorbed` if the mailbox had it already."""
-    return [line.split()[0] for line in member.log() if line.startswith(("sent ", "absorbed "))]
+def sent(member: Member) -> int:
+    """How many mails the container sent."""
+    return sum(line.startswith("sent ") for line in member.log())
 
 
-def began_after(member: Member) -> int:
-    """The number of the mail after which its job started; -1 if it did not start."""
-    return next((int(line.removeprefix("from ")) for line in member.log() if line.startswith("from ")), -1)
+def skipped(member: Member, state: str) -> int:
+    """How many mails it did not send because the ledger had them as `done` or `unknown`."""
+    return sum(line.startswith(f"skip {state} ") for line in member.log())
 
 
 def refusals(member: Member) -> list[str]:

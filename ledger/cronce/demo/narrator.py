@@ -117,7 +117,7 @@ class Storyteller:
         mark.append(f"{check.what}: ", style="default")
         mark.append(_number(check.counted), style="bold")
         if not check.right:
-            mark.append(f", expected {'at most ' if check.at_most else ''}{_number(check.expected)}", style="bold red")
+            mark.append(f", expected {_number(check.expected)}", style="bold red")
         self._console.print(mark)
 
 

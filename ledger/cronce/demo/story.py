@@ -18,7 +18,6 @@ from cronce.demo.narrator import Narrator
 from cronce.demo.processes import Crew, Member
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.vocabulary.errors import CronceError
-from cronce.vocabulary.payloads import decode_json
 
 DIGEST_JOB = "daily-digest"
 FIRST_DAY, SECOND_DAY = "2026-11-29", "2026-11-30"
@@ -66,9 +65,7 @@ class Story:
         """
         self._folder = folder
         self._customers = customers
-        self._batch = max(1, customers // 31)
-        # Between two checkpoints, so that some mails are sent a second time.
-        self._killed_after = customers // 2 // self._batch * self._batch + max(1, self._batch * 2 // 3)
+        self._killed_after = customers // 2
         self._narrator = narrator
         self._crew = crew
         self._digest = digest
@@ -105,19 +102,19 @@ class Story:
         self._watch(members)
         self._check(2, self._arrived(maildir))
         started = checks.started_once(
-            worked=sum(bool(logs.handed_over(member)) for member in members),
+            worked=sum(bool(logs.sent(member)) for member in members),
             exit_codes=[member.exit_code for member in members],
             refused=[reason for member in members for reason in logs.refusals(member)],
         )
         self._check(2, started)
 
     def killed_halfway(self) -> None:
-        """The winner dies in the middle of its work, and the next attempt continues from its checkpoint."""
+        """The winner dies in the middle of its work, and the next attempt sends what is left."""
         self._narrator.scene(3, "the next day, and the winner is killed half-way")
         self._narrator.say(
-            f"The job stores a checkpoint every {self._batch} mails. After mail {self._killed_after:,} it hangs, and"
-            f" its wrapper gets SIGKILL. The lease is {LEASE.total_seconds():.0f}s here to keep the wait short;"
-            " the default is 60s."
+            "Each mail is an effect: the ledger notes it before it is sent, and when it is done. After mail"
+            f" {self._killed_after:,} the job hangs, before it can say so, and its wrapper gets SIGKILL. The lease is"
+            f" {LEASE.total_seconds():.0f}s here to keep the wait short; the default is 60s."
         )
         maildir = make_maildir(self._folder / f"mails-{SECOND_DAY}")
         pace = _ALL_MAILS_TAKE_SLOWLY
@@ -142,22 +139,22 @@ class Story:
         self._show(self._row(SECOND_DAY))
         self._narrator.say("The lease has expired. The next container that starts takes over the run:")
         successor = self._start("scene3-next", self._guarded(SECOND_DAY, maildir, pace=pace))
-        checkpoint = _checkpoint(row)
-        self._watch([successor], already=checkpoint)
-        again = logs.handed_over(successor).count("absorbed")
+        self._watch([successor], already=at_kill)
+        unknown = logs.skipped(successor, "unknown")
         resumed = checks.resumed(
             self._row(SECOND_DAY),
-            checkpoint=checkpoint,
-            began_after=logs.began_after(successor),
+            customers=self._customers,
             sent_at_kill=at_kill,
-            absorbed=again,
-            batch=self._batch,
+            done=logs.skipped(successor, "done"),
+            unknown=unknown,
+            sent=logs.sent(successor),
         )
         self._check(3, resumed)
         self._narrator.say(
-            f"{again} mails were sent a second time: they were sent before the crash, but after the last checkpoint."
-            " The key of a mail is its period and customer, so the mailbox has each mail once. Without such a key they"
-            " would be duplicates: no ledger can send a mail and write a row in one atomic step."
+            f"{unknown} mail was unknown: it was noted before it was sent, and nobody noted the end. The job skips it,"
+            " so that no customer gets two mails. Had it died a moment earlier, that customer would have none; with"
+            " 'repeat' it would send the mail again. No ledger can send a mail and write a row in one atomic step: the"
+            " job chooses."
         )
         self._check(3, self._arrived(maildir))
 
@@ -174,7 +171,7 @@ class Story:
         self._check(4, self._arrived(maildir))
 
     def _job(self, maildir: Path, *options: str, pace: float = _ALL_MAILS_TAKE) -> list[str]:
-        customers = ["--customers", str(self._customers), "--batch", str(self._batch)]
+        customers = ["--customers", str(self._customers)]
         return [*self._digest, str(maildir), *customers, "--pace", str(pace / self._customers), *options]
 
     def _guarded(self, period: str, maildir: Path, *options: str, pace: float = _ALL_MAILS_TAKE) -> list[str]:
@@ -214,7 +211,7 @@ class Story:
                 ended = all(member.exit_code is not None for member in members)
                 if not ended and look % _LOOKS_FOR_A_SHOW:
                     continue
-                sent = {member: len(logs.handed_over(member)) for member in members}
+                sent = {member: logs.sent(member) for member in members}
                 for member, name in names.items():
                     show(name, sent[member] + already * bool(sent[member]), logs.word(member))
                 if ended or (until is not None and max(sent.values()) >= until):
@@ -272,9 +269,3 @@ def _looking(what: str) -> Iterator[int]:
         look += 1
         time.sleep(_LOOK_EVERY)
     raise StoryStuckError(f"waited {_LONGEST_WAIT:.0f}s for {what}")
-
-
-def _checkpoint(row: RunRecord | None) -> int:
-    """The stored checkpoint; 0 for none."""
-    value = decode_json(row.checkpoint) if row else None
-    return value if isinstance(value, int) else 0
