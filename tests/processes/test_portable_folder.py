@@ -120,6 +120,14 @@ def test_it_contains_no_source_and_no_absolute_path_of_its_builder(portable: Pat
     assert [path for path in files if path.suffix == ".pyc" and builder in path.read_bytes()] == []
 
 
+def test_a_launcher_without_its_folder_is_one_line_and_exit_code_71(portable: Path, tmp_path: Path) -> None:
+    """Somebody copied the program alone."""
+    shutil.copy2(portable / "cronce", tmp_path)
+    answer = subprocess.run([tmp_path / "cronce", "--version"], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (71, "")
+    assert answer.stderr == "cronce: cannot start its Python: No such file or directory\n"
+
+
 def test_a_folder_with_content_is_not_touched(tmp_path: Path) -> None:
     """One line, exit code 1."""
     (tmp_path / "mine").write_text("precious")
