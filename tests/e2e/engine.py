@@ -76,7 +76,8 @@ class Engine:
 
     def __enter__(self) -> Self:
         """Take the machine's engine, or start one."""
-        lock = self._leaving.enter_context(Path(tempfile.gettempdir(), "cronce-e2e.lock").open("w"))
+        # Not in the session's own temporary folder: two checkouts would take the same address.
+        lock = self._leaving.enter_context(Path("/tmp/cronce-e2e.lock").open("w"))
         fcntl.flock(lock, fcntl.LOCK_EX)
         if self._answers():
             return self

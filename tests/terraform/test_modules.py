@@ -15,7 +15,7 @@ from cronce.vocabulary.names import schedule_group_name, schedule_name_stem
 from cronce.vocabulary.policy import Policy
 from cronce_cdk import ConstructConfigError
 from cronce_cdk.run_ledger import _queue_name
-from tests.support.terraform import LANE, MODULES
+from tests.support.terraform import LANE, MODULES, ROOT
 from tests.terraform.facts import planned_resources
 from tests.terraform.hcl import NAMES, cases, of_module, texts_of, written
 
@@ -70,6 +70,22 @@ def test_every_refusal_and_warning_has_a_case(module: str) -> None:
     acknowledged = of_module(module, "variable").get("acknowledged_warnings")
     assert [name for name in warnings if f'"{name}"' not in text] == []
     assert [name for name in warnings if acknowledged is None or name not in acknowledged.body] == []
+
+
+def test_the_cases_that_the_page_names_exist() -> None:
+    """The table of problems in docs/terraform.md, one row for each; names with an underscore are those of runs."""
+    page = (
+        (ROOT / "docs" / "terraform.md")
+        .read_text()
+        .partition("## Problems of scheduled tasks")[2]
+        .partition("\n## ")[0]
+    )
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    assert [len(row) for row in rows] == [3] * 31
+    runs = [name for module in NAMES for name, _ in cases(module)]
+    named = [name for row in rows for name in re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", row[2])]
+    assert len(named) >= 10
+    assert [name for name in named if not any(run.startswith(name) for run in runs)] == []
 
 
 @pytest.mark.parametrize("module", NAMES)

@@ -91,7 +91,7 @@ COMMANDS = {
         "cronce.cli.commands.backfill", "Run the periods of JOB in a time range that did not succeed."
     ),
     "release": CommandEntry("cronce.cli.commands.release", "Release a held, lost or stuck run for its next attempt."),
-    "init": CommandEntry("cronce.cli.commands.init", "Create the ledger's table or file, unless it exists."),
+    "init": CommandEntry("cronce.cli.commands.init", "Create the ledger's table or file, or upgrade its table."),
     "check": CommandEntry("cronce.cli.commands.check", "Check the jobs of a Terraform plan before it is applied."),
     "lambda-archive": CommandEntry(
         "cronce.cli.commands.lambda_archive", "Write the code of the Lambda functions, for Terraform."
