@@ -17,10 +17,12 @@ from cronce.schedule._zoned import ZonedCron
 from cronce.schedule._zones import zone_of
 from cronce.schedule.errors import ScheduleInvalidError
 from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.errors import InputInvalidError
 
 MAX_LENGTH = 256
 """The longest expression (Scheduler API Reference, CreateSchedule, ScheduleExpression)."""
 
+_SECOND = timedelta(seconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -62,7 +64,14 @@ class Every(Timetable):
     __slots__ = ()
 
     def __init__(self, interval: timedelta) -> None:
-        """Use an interval of whole seconds."""
+        """Use an interval of whole seconds.
+
+        Raises:
+            InputInvalidError: It is no timedelta, or not one of whole seconds, at least one.
+        """
+        given: object = interval
+        if not isinstance(given, timedelta) or given < _SECOND or given % _SECOND:
+            raise InputInvalidError("interval", interval, "a timedelta of whole seconds, at least one")
         super().__init__(
             expression=f"every {format_duration(interval)}",
             timezone="UTC",

@@ -15,10 +15,12 @@ from cronce.schedule._zones import zone_data, zone_of
 from cronce.schedule.errors import ScheduleInvalidError
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import period_of
+from cronce.vocabulary.values import checked_member, checked_whole
 
 MOST_COUNTED = 20_000
 """The older ticks of a cron expression are counted up to here, which takes a fraction of a second."""
 
+_MOST_TICKS = 2**31
 _INSTANT = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
 _LAST_WORKDAY = "EventBridge's own preview does not list every day to which 29W, 30W or 31W moves a tick; LW it lists"
@@ -46,9 +48,8 @@ class PeriodForm(StrEnum):
             ScheduleInvalidError: There is no such zone, or no data for it on this machine.
             InputInvalidError: The tick is at an end of the calendar.
         """
-        if self is PeriodForm.TIME:
-            return period_of(tick)
-        return instant_of(tick, "tick").astimezone(zone_of(timezone)).date().isoformat()
+        tick = instant_of(tick, "tick")
+        return period_of(tick) if self is PeriodForm.TIME else tick.astimezone(zone_of(timezone)).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +132,13 @@ class Timetable:
             ScheduleInvalidError: The period is the date, and a day may have two ticks: the second would
                 be refused as done.
         """
-        if form is PeriodForm.DATE and not self.at_most_daily:
+        if checked_member(PeriodForm, form, what="period") is PeriodForm.DATE and not self.at_most_daily:
             allowed = f"`time` for {self.describe()}; `date` needs a schedule with at most one tick per day"
             raise ScheduleInvalidError("period", str(form), allowed)
 
     def period(self, tick: datetime, form: PeriodForm = PeriodForm.TIME) -> str:
         """The period of the run of this tick."""
-        return form.period(tick, self.timezone)
+        return checked_member(PeriodForm, form, what="period").period(tick, self.timezone)
 
     def describe(self) -> str:
         """The timetable in words."""
@@ -210,6 +211,7 @@ class Timetable:
             ScheduleInvalidError: A rate without a start.
         """
         after, until = instant_of(after, "after"), instant_of(until, "until")
+        most = checked_whole(most, what="most", least=1, most=_MOST_TICKS)
         newest: list[datetime] = []
         tick = self._ticks.at_or_before(until)
         while tick is not None and tick > after:
@@ -238,7 +240,8 @@ class Timetable:
             InputInvalidError: `at` has no time zone, or `tolerance` is negative.
             ScheduleInvalidError: A rate without a start.
         """
-        if tolerance < timedelta(0):
+        given: object = tolerance
+        if not isinstance(given, timedelta) or given < timedelta(0):
             raise InputInvalidError("tolerance", tolerance, "zero or more")
         at = instant_of(at, "at")
         last, coming = self._ticks.at_or_before(at), self.next(at)
@@ -253,8 +256,7 @@ class Timetable:
             InputInvalidError: `start` has no time zone, or `count` is not positive.
             ScheduleInvalidError: A rate without a start.
         """
-        if count < 1:
-            raise InputInvalidError("count", count, "1 or more")
+        count = checked_whole(count, what="count", least=1, most=_MOST_TICKS)
         since = instant_of(start, "start")
         tick = self._ticks.at_or_after(since)
         previews: list[Preview] = []
@@ -296,9 +298,11 @@ def instant_of(at: datetime, what: str) -> datetime:
     """The instant in UTC.
 
     Raises:
-        InputInvalidError: It has no time zone, or is at an end of the calendar.
+        InputInvalidError: It is no datetime, has no time zone, or is at an end of the calendar.
     """
-    if at.tzinfo is None or at.utcoffset() is None:
+    if not isinstance(at, datetime):
+        raise InputInvalidError(what, at, "a datetime with a time zone")
+    if at.utcoffset() is None:
         raise InputInvalidError(what, at.isoformat(), "a datetime with a time zone; a naive one is ambiguous")
     if not _FIRST <= at <= _LAST:
         raise InputInvalidError(what, at.isoformat(), "an instant from 0001-01-02 to 9999-12-30")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -262,3 +264,65 @@ def test_the_date_as_period_needs_at_most_one_tick_per_day(timetable: Timetable,
         with pytest.raises(ScheduleInvalidError, match="at most one tick per day") as caught:
             timetable.check_period_form(PeriodForm.DATE)
         assert caught.value.field == "period"
+
+
+# What no type checker would let pass ----------------------------------------------------------------------------------
+
+ANYTHING: tuple[Any, ...] = (None, "2026-11-29", 7, True, b"x", [T0], object())
+
+
+@pytest.mark.parametrize("form", ["DATE", "date", PeriodForm.DATE])
+def test_a_form_given_as_text_is_that_form(form: Any) -> None:  # noqa: ANN401
+    """The very member, because the rules compare with `is`."""
+    daily = parse("0 6 * * *", timezone="Europe/Berlin")
+    assert daily.period(T0, form) == "2026-11-29"
+    with pytest.raises(ScheduleInvalidError, match="at most one tick per day"):
+        parse("0 6,18 * * *").check_period_form(form)
+
+
+@pytest.mark.parametrize("value", [*ANYTHING[2:], "dates", None])
+def test_a_form_that_is_none_is_refused(value: Any) -> None:  # noqa: ANN401
+    """By both who ask for one."""
+    daily = parse("0 6 * * *")
+    for ask in (lambda: daily.check_period_form(value), lambda: daily.period(T0, value)):
+        with pytest.raises(InputInvalidError, match=r"^period: .*time, date"):
+            ask()
+
+
+@pytest.mark.parametrize("value", ANYTHING)
+def test_a_time_that_is_none_is_refused_by_its_name(value: Any) -> None:  # noqa: ANN401
+    """Everywhere a schedule takes one."""
+    daily, day = parse("0 6 * * *"), timedelta(days=1)
+    asks: dict[str, Callable[[], object]] = {
+        "after": lambda: daily.next(value),
+        "before": lambda: daily.previous(value),
+        "start": lambda: daily.preview(value, 1),
+        "end": lambda: daily.between(T0, value),
+        "until": lambda: daily.latest(after=T0, until=value, most=1),
+        "at": lambda: daily.nearest(value, tolerance=day),
+        "tick": lambda: daily.period(value),
+        "tolerance": lambda: daily.nearest(T0, tolerance=value),
+        "interval": lambda: Every(value),
+    }
+    if value is not None:
+        asks["start of"] = lambda: parse("0 6 * * *", start=value)
+    for name, ask in asks.items():
+        with pytest.raises(InputInvalidError, match=f"^{name.split()[0]}: "):
+            ask()
+
+
+@pytest.mark.parametrize("value", [None, "3", 0, -1, True, 1.5])
+def test_a_number_of_ticks_that_is_none_is_refused(value: Any) -> None:  # noqa: ANN401
+    """Whole, and at least one."""
+    daily = parse("0 6 * * *")
+    with pytest.raises(InputInvalidError, match=r"^count: "):
+        daily.preview(T0, value)
+    with pytest.raises(InputInvalidError, match=r"^most: "):
+        daily.latest(after=T0, until=T0, most=value)
+
+
+@pytest.mark.parametrize("interval", [timedelta(0), -SECOND, timedelta(milliseconds=1500)])
+def test_an_interval_has_whole_seconds(interval: timedelta) -> None:
+    """At least one."""
+    with pytest.raises(InputInvalidError, match=r"^interval: "):
+        Every(interval)
