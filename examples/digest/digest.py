@@ -1,7 +1,8 @@
 """The daily digest: one mail for every customer, into an S3 bucket under job, period and customer.
 
-A mail is a file that is written again with the same name: sending it twice changes nothing. So what
-an interrupted attempt sent after its last checkpoint may be sent once more by the next one.
+Each mail is an effect of the run, so the next attempt knows which ones were sent. A mail is a file that is written
+again with the same name: sending it twice changes nothing. So a mail of which nobody knows is sent once more, and each
+customer has exactly one. The checkpoint shows on the page of the run how far it got.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from cronce import Claim, run_once
 
 CUSTOMERS = 3_100
 BATCH = 100
-"""So many mails are sent between two checkpoints: the most that can be sent twice."""
+"""So many mails are sent between two checkpoints."""
 
 _SENDERS = 4
+"""So many mails are sent at the same time: the most that can be sent twice. Senders share the writes to the ledger."""
 
 
 def send_digest(claim: Claim) -> dict[str, int]:
@@ -27,11 +29,13 @@ def send_digest(claim: Claim) -> dict[str, int]:
     bucket = os.environ["DIGEST_BUCKET"]
 
     def send(customer: int) -> None:
-        outbox.put_object(
-            Bucket=bucket,
-            Key=f"{claim.job}/{claim.period}/{customer:05}.txt",
-            Body=f"Good morning, customer {customer}! This is your digest of {claim.period}.\n".encode(),
-        )
+        with claim.once(f"{customer:05}", on_unknown="repeat") as effect:
+            if effect:
+                outbox.put_object(
+                    Bucket=bucket,
+                    Key=f"{claim.job}/{claim.period}/{customer:05}.txt",
+                    Body=f"Good morning, customer {customer}! This is your digest of {claim.period}.\n".encode(),
+                )
 
     sent = claim.resume_from if isinstance(claim.resume_from, int) else 0
     to_send = range(sent, int(os.environ.get("DIGEST_CUSTOMERS", CUSTOMERS)))

@@ -85,6 +85,8 @@ def _searches(mutant: Mutant | None) -> list[str]:
     """Those that reach the changed file: the exhaustive search only drives the protocol."""
     if mutant is None:
         return ["exhaustive", "effects", "fleet", "machines"]
+    if mutant.file.endswith("/effects.py"):
+        return ["effects"]
     if mutant.package != "cronce" or mutant.file.startswith("ecs/"):
         return ["machines"]
     return ["exhaustive", "effects", "fleet"] if mutant.file.startswith("protocol/") else ["fleet"]

@@ -179,6 +179,15 @@ def test_a_repeated_key_in_a_loop_is_tried_once(host: Host) -> None:
     assert list(host.claim().once_each("aabca", batch=3)) == ["a", "b", "c"]
 
 
+def test_an_effect_that_is_under_way_is_not_begun_again(host: Host) -> None:
+    """Under `repeat` neither: only when its block has ended with an error is it unknown."""
+    claim = host.claim()
+    with suppress(TimeoutError), claim.once("ann", on_unknown="repeat"):
+        assert not claim.once("ann", on_unknown="repeat")
+        raise TimeoutError
+    assert claim.once("ann", on_unknown="repeat")
+
+
 def test_threads_share_writes_and_begin_an_effect_once(host: Host) -> None:
     """Also under `repeat`: what another thread has begun is not unknown."""
     claim = host.claim()
