@@ -25,6 +25,7 @@ from cronce import (
 from cronce.protocol.records import RunRecord
 from cronce.stores.redis.store import RedisStore, _group_of
 from cronce.stores.urls import open_store
+from cronce.vocabulary.values import replace
 from tests.support.builders import run
 from tests.support.certificates import self_signed
 from tests.support.clocks import ManualClock
@@ -403,6 +404,11 @@ def test_a_row_expires_with_its_retention_and_not_before_a_day(valkey: RedisServ
         assert 0.99 < lives_for("2", now - timedelta(days=400)) <= 1
         assert lives_for("3", datetime(9999, 12, 31, tzinfo=UTC)) > 1_000_000
         assert lives_for("4", None) < 0
+        seen = store.get(job, "run#1")
+        assert isinstance(seen, RunRecord)
+        assert store.swap(replace(seen, version=2, expires_at=None), seen).written
+        assert valkey.ask("PTTL", store._row(_group_of(job), job, "run#1")) == -1
+        assert valkey.ask("ZSCORE", store._key(_group_of(job), "expiry", job), "run#1") is None
 
 
 def test_rows_that_have_expired_leave_nothing_behind(valkey: RedisServer) -> None:
