@@ -15,7 +15,7 @@ from tests.cli.ecs_fleet import Fleet
 
 PLACES = {"job": "daily-digest", "period": "2026-11-29T05:00:00Z", "what": "daily-digest", "file": "archive.zip"}
 NEEDED = {"backfill": ["--from=2026-11-01", "--to=2026-11-02"]}
-NOT_TEXT = (click.Choice, click.IntRange, click.Path)
+NOT_TEXT = (click.Choice, click.IntRange, click.Path, click.File)  # click names these itself
 HOSTILE = ["\x1b[31mred", "a\nb", "a\x00b", "\udcff", "\u202eabc"]
 
 
@@ -28,7 +28,7 @@ def text_parameters() -> Iterator[tuple[str, str]]:
             continue
         for parameter in command.params:
             flag = isinstance(parameter, click.Option) and (parameter.is_flag or not parameter.expose_value)
-            if not flag and not isinstance(parameter.type, NOT_TEXT):
+            if not flag and not isinstance(parameter.type, NOT_TEXT) and not parameter.multiple:
                 yield name, parameter.name or ""
 
 
