@@ -17,7 +17,7 @@ PACKAGES = ("cronce", "cronce_lambdas", "tzdata")
 """What the functions import besides their runtime. tzdata: AWS does not promise zone data in Lambda's runtime."""
 
 _LEFT_OUT = ("cronce/guard/", "cronce/clock/", "cronce/cli/", "cronce/demo/", "cronce/portable/")
-"""What only tasks run."""
+"""What only tasks run, and what builds."""
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 _FILE = 0o100644
 
