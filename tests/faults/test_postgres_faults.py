@@ -58,9 +58,9 @@ class ObservedStore(TimelessPostgresStore):
 
     lift: Callable[[], object] | None = None
 
-    def _ask(self, statements: str) -> list[Result]:
+    def _ask(self, statements: str, *, results: int = 1) -> list[Result]:
         try:
-            return super()._ask(statements)
+            return super()._ask(statements, results=results)
         except LedgerUnavailableError:
             if self.lift is not None:
                 lift, self.lift = self.lift, None

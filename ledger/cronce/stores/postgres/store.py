@@ -82,26 +82,24 @@ class PostgresStore:
 
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
-        written, read, *_ = self._ask(sql.swap(self._address.table, record, expected))
-        at, item = read.rows[0]
-        self._note_time(at)
+        results = 2 if expected else 3
+        written, read, *_ = self._ask(sql.swap(self._address.table, record, expected), results=results)
+        item = self._item(read)
         if written.tag.endswith(" 1"):
             return Swapped(True)
         return Swapped(False, None if item is None else from_json(record.job, record.key, item))
 
     def take(self, run: RunRecord, at: datetime) -> Swapped:
         """See `Store.take`."""
-        updated, inserted, read = self._ask(sql.take(self._address.table, run, at))
-        now, item = read.rows[0]
-        self._note_time(now)
+        updated, inserted, read = self._ask(sql.take(self._address.table, run, at), results=3)
+        item = self._item(read)
         slot = None if item is None else from_json(run.job, SLOT_KEY, item)
         return Swapped("UPDATE 1" in updated.tag or inserted.tag.endswith(" 1"), slot)
 
     def get(self, job: str, key: str) -> Record | None:
         """See `Store.get`."""
         [read] = self._ask(sql.select(self._address.table, job, key))
-        at, item = read.rows[0]
-        self._note_time(at)
+        item = self._item(read)
         return None if item is None else from_json(job, key, item)
 
     def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
@@ -171,7 +169,20 @@ class PostgresStore:
         while self._idle:
             self._idle.pop().close()
 
-    def _ask(self, statements: str) -> list[Result]:
+    def _item(self, read: Result) -> str | None:
+        """The item in the result of `sql.select`, whose time is noted.
+
+        Raises:
+            LedgerUnavailableError: The result is another one.
+        """
+        with self._translated():
+            if len(read.rows) != 1 or len(read.rows[0]) != 2 or not (read.rows[0][0] or "").isdecimal():
+                raise AnswerGarbledError(f"the row of another request: {read.rows!r:.100}")
+            at, item = read.rows[0]
+            self._note_time(at)
+            return item
+
+    def _ask(self, statements: str, *, results: int = 1) -> list[Result]:
         """The results of the statements, as one transaction within the time limit.
 
         Raises:
@@ -180,9 +191,9 @@ class PostgresStore:
         by = deadline(self._call_timeout.total_seconds())
         self._answered.at = None
         with self._translated():
-            return self._exchange(sql.limited(statements, self._call_timeout), by)[1:]
+            return self._exchange(sql.limited(statements, self._call_timeout), by, results + 1)[1:]
 
-    def _exchange(self, statements: str, by: float) -> list[Result]:
+    def _exchange(self, statements: str, by: float, results: int) -> list[Result]:
         """Send the statements on a connection that is kept open, or on a new one.
 
         The server may close an idle connection at that moment: the statements are then sent again. The first ones may
@@ -190,13 +201,13 @@ class PostgresStore:
         """
         if (idle := self._idle_session()) is not None:
             try:
-                return self._query(idle, statements, by)
+                return self._query(idle, statements, by, results)
             except ServerError as error:
                 if not error.fatal:
                     raise
             except (BrokenPipeError, ConnectionResetError):
                 pass
-        return self._query(self._connect(by), statements, by)
+        return self._query(self._connect(by), statements, by, results)
 
     def _idle_session(self) -> Session | None:
         with suppress(IndexError):
@@ -207,10 +218,10 @@ class PostgresStore:
                 session.close()
         return None
 
-    def _query(self, session: Session, statements: str, by: float) -> list[Result]:
+    def _query(self, session: Session, statements: str, by: float, results: int) -> list[Result]:
         """Perform one exchange. The connection is kept afterwards, or closed if the exchange failed."""
         try:
-            results = session.query(statements, by=by)
+            answer = session.query(statements, results=results, by=by)
         except BaseException:
             session.close()
             raise
@@ -218,7 +229,7 @@ class PostgresStore:
             self._idle.append(session)
         else:
             session.close()
-        return results
+        return answer
 
     def _connect(self, by: float) -> Session:
         if self._password is None:

@@ -69,8 +69,13 @@ class Session:
             connection.close()
             raise
 
-    def query(self, sql: str, *, by: float) -> list[Result]:
+    def query(self, sql: str, *, by: float, results: int | None = None) -> list[Result]:
         """The results of the statements, which are one message and therefore one transaction.
+
+        Args:
+            sql: The statements.
+            by: The deadline.
+            results: The number of statements, which is that of the results; None if it is not known.
 
         Raises:
             OSError: The connection failed; `ConnectionResetError` if the peer closed it before it sent any byte of an
@@ -84,7 +89,7 @@ class Session:
         self._by = by
         self._idle = False
         self._begin(b"Q", sql.encode() + b"\0")
-        results: list[Result] = []
+        found: list[Result] = []
         rows: list[tuple[str | None, ...]] = []
         error: ServerError | None = None
         while True:
@@ -93,7 +98,7 @@ class Session:
                 case b"D":
                     rows.append(_row(body))
                 case b"C":
-                    results.append(Result(_text(body[:-1]), rows))
+                    found.append(Result(_text(body[:-1]), rows))
                     rows = []
                 case b"E":
                     error = _error(body)
@@ -103,7 +108,9 @@ class Session:
                     self._idle = body == b"I"
                     if error is not None:
                         raise error
-                    return results
+                    if results is not None and len(found) != results:
+                        raise AnswerGarbledError(f"the answer to another request: {len(found)} results, not {results}")
+                    return found
                 case b"T" | b"I":
                     pass
                 case _:
