@@ -54,6 +54,7 @@ class Digest:
             # Kills are spread over four fifths of the mails, and the moment within a mail is left to chance. A kill may
             # leave a customer out, so the last fifth may be shorter.
             target = self._customers * number * 4 // (5 * (times + 1))
+            target = max(target, number_of_mails(self.maildir) + 1)  # each attempt sends one at least
             guard = self._start()
             while guard.poll() is None and number_of_mails(self.maildir) < target:
                 time.sleep(0.001)
