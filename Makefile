@@ -36,7 +36,7 @@ test-slow: venv ## Run the slow tests: full races, every zone, linters, whole de
 test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 5 minutes)
 	.ci/debian $(ARGS)
 
-prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15)
+prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15 minutes)
 	$(if $(LONG),LONG=1) python -m pytest -n 2 --dist worksteal -p tests.support.proof -m prove \
 		tests/chaos tests/simulation $(ARGS)
 

@@ -101,7 +101,7 @@ def test_the_table_of_an_older_version_is_upgraded_with_its_rows(postgres: Postg
         assert store.get("old", old.key) == old
 
 
-@pytest.mark.parametrize("comment", ["NULL", "'Orders'", f"'{sql.comment(sql.SCHEMA + 1)}'"])
+@pytest.mark.parametrize("comment", ["NULL", "'Orders'", f"'{sql.comment(sql.NEWEST_TABLE + 1)}'"])
 def test_the_table_of_somebody_else_or_a_newer_version_is_not_touched(
     postgres: PostgresServer, table: str, comment: str
 ) -> None:
@@ -161,11 +161,11 @@ def test_jobs_are_listed_without_reading_every_row(store: PostgresStore) -> None
 def test_a_first_claim_deletes_rows_that_have_expired(store: PostgresStore, table: str) -> None:
     """Some at a time; neither a run that is RUNNING, nor one that expired a moment ago, nor the claim itself."""
     ended = {"status": Status.SUCCEEDED, "lease_until": None, "expires_at": OLD}
-    for number in range(sql.PRUNED_AT_ONCE + 5):
+    for number in range(sql.ROWS_PRUNED + 5):
         store.swap(run(period=f"old-{number:02}"), None)
     store._ask(f"UPDATE {table} SET expires_at = to_timestamp(right(key, 2)::int)")
     assert store.swap(run(period="old-00"), None).written is False
-    assert len(periods(store)) == sql.PRUNED_AT_ONCE + 5  # a refusal deletes nothing
+    assert len(periods(store)) == sql.ROWS_PRUNED + 5  # a refusal deletes nothing
     store.swap(run(period="running", expires_at=OLD), None)
     assert periods(store) == ["old-20", "old-21", "old-22", "old-23", "old-24", "running"]
     store.swap(run(period="late", **ended | {"expires_at": datetime.now(UTC) - timedelta(hours=23)}), None)

@@ -19,7 +19,7 @@ from tests.support.proxy import Mode, Proxy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cronce.stores.postgres.wire import Result
+    from cronce.stores.postgres.wire import QueryResult
     from tests.support.postgres_server import PostgresServer
 
 PERIOD = "2026-11-29"
@@ -58,7 +58,7 @@ class ObservedStore(TimelessPostgresStore):
 
     lift: Callable[[], object] | None = None
 
-    def _ask(self, statements: str, *, results: int = 1) -> list[Result]:
+    def _ask(self, statements: str, *, results: int = 1) -> list[QueryResult]:
         try:
             return super()._ask(statements, results=results)
         except LedgerUnavailableError:

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
-from cronce.protocol.records import SCHEMA as ROW_SCHEMA
+from cronce.protocol.records import SCHEMA
 from cronce.stores.codec import encode, encode_time, to_json
 from cronce.stores.postgres.wire import literal
 from cronce.vocabulary.states import Status
 
-PRUNED_AT_ONCE = 20
+ROWS_PRUNED = 20
 """How many rows one first claim deletes at most."""
 
 _PRUNED_AFTER = "1 day"
@@ -39,7 +39,7 @@ MIGRATIONS = (
 )
 """What makes schema version 1 of nothing, 2 of 1, and so on. The table's comment has its version."""
 
-SCHEMA = len(MIGRATIONS)
+NEWEST_TABLE = len(MIGRATIONS)
 
 
 def relation(table: str) -> str:
@@ -59,7 +59,7 @@ def limited(sql: str, timeout: timedelta) -> str:
     )
 
 
-def swap(table: str, record: Record, expected: Record | None) -> str:
+def write(table: str, record: Record, expected: Record | None) -> str:
     """Write the row, then read it; the first result's tag says whether it was written."""
     name = relation(table)
     version, token, item = str(record.version), literal(record.token or ""), literal(to_json(record))
@@ -78,7 +78,7 @@ def swap(table: str, record: Record, expected: Record | None) -> str:
     )
 
 
-def take(table: str, run: RunRecord, at: datetime) -> str:
+def take_free_slot(table: str, run: RunRecord, at: datetime) -> str:
     """Acquire the slot if it is free or does not exist, then read it.
 
     The tags of the first two results say whether one of them wrote. The UPDATE locks no row that it does not write.
@@ -88,14 +88,14 @@ def take(table: str, run: RunRecord, at: datetime) -> str:
     assigned = {name: value for name, value in encode(first).items() if name not in _KEPT_IN_SLOT}
     conditions = [row, *(f"item->'{name}' IS NULL" for name in ("period", "mode", "waiting"))]
     conditions += [f"coalesce(json_typeof(item->'{name}'), 'number') = 'number'" for name in _COUNTED]
-    conditions.append(f"coalesce((item->>'schema')::numeric, 0) <= {ROW_SCHEMA}")
+    conditions.append(f"coalesce((item->>'schema')::numeric, 0) <= {SCHEMA}")
     conditions.append(r"item::text NOT LIKE '%\\u0000%'")  # which `jsonb` refuses
     if run.scheduled_at is not None:
         due = literal(encode_time(run.scheduled_at))
         conditions.append(f"coalesce(item->>'newest_at', '') COLLATE \"C\" <= {due}")
     counted = ", ".join(f"'{name}', coalesce((item->>'{name}')::numeric, 0) + 1" for name in _COUNTED)
     item = (
-        f"jsonb_build_object('schema', {ROW_SCHEMA}) || item::jsonb || {literal(json.dumps(assigned))}::jsonb"
+        f"jsonb_build_object('schema', {SCHEMA}) || item::jsonb || {literal(json.dumps(assigned))}::jsonb"
         f" || jsonb_build_object({counted})"
     )
     return (
@@ -142,7 +142,7 @@ def migrate(table: str, version: int) -> str:
     """Make the current schema of an older one; 0 if there is no table."""
     name = relation(table)
     steps = [step.format(table=name) for step in MIGRATIONS[version:]]
-    return "; ".join([*steps, f"COMMENT ON TABLE {name} IS {literal(comment(SCHEMA))}"])
+    return "; ".join([*steps, f"COMMENT ON TABLE {name} IS {literal(comment(NEWEST_TABLE))}"])
 
 
 def lock(table: str) -> str:
@@ -193,5 +193,5 @@ def _prune(name: str, written: Record) -> str:
         f"DELETE FROM {name} WHERE txid_current_if_assigned() IS NOT NULL AND ctid = ANY (ARRAY(SELECT ctid FROM {name}"
         f" WHERE expires_at < clock_timestamp() - interval '{_PRUNED_AFTER}'"
         f" AND NOT ({_row(written.job, written.key)}) ORDER BY expires_at"
-        f" LIMIT {PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED))"
+        f" LIMIT {ROWS_PRUNED} FOR UPDATE SKIP LOCKED))"
     )

@@ -15,7 +15,7 @@ from cronce.stores.codec import from_json
 from cronce.stores.postgres import sql
 from cronce.stores.postgres.address import Address
 from cronce.stores.postgres.errors import AddressUnusableError, ServerError
-from cronce.stores.postgres.wire import Password, Result, Session
+from cronce.stores.postgres.wire import Password, QueryResult, Session
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError
 
@@ -83,7 +83,7 @@ class PostgresStore:
     def swap(self, record: Record, expected: Record | None) -> Swapped:
         """See `Store.swap`."""
         results = 2 if expected else 3
-        written, read, *_ = self._ask(sql.swap(self._address.table, record, expected), results=results)
+        written, read, *_ = self._ask(sql.write(self._address.table, record, expected), results=results)
         item = self._item(read)
         if written.tag.endswith(" 1"):
             return Swapped(True)
@@ -91,7 +91,7 @@ class PostgresStore:
 
     def take(self, run: RunRecord, at: datetime) -> Swapped:
         """See `Store.take`."""
-        updated, inserted, read = self._ask(sql.take(self._address.table, run, at), results=3)
+        updated, inserted, read = self._ask(sql.take_free_slot(self._address.table, run, at), results=3)
         item = self._item(read)
         slot = None if item is None else from_json(run.job, SLOT_KEY, item)
         return Swapped("UPDATE 1" in updated.tag or inserted.tag.endswith(" 1"), slot)
@@ -130,7 +130,7 @@ class PostgresStore:
                 session.query("BEGIN", by=by)
                 session.query(sql.lock(table), by=by)
                 version = self._schema_version(session, by)
-                if version < sql.SCHEMA:
+                if version < sql.NEWEST_TABLE:
                     session.query(sql.migrate(table, version), by=by)
                 session.query("COMMIT", by=by)
                 return version == 0
@@ -145,9 +145,9 @@ class PostgresStore:
             raise InputInvalidError(f"the encoding of database {self._address.database}", encoding, "UTF8")
         if exists != "t":
             return 0
-        versions = {sql.comment(version): version for version in range(1, sql.SCHEMA + 1)}
+        versions = {sql.comment(version): version for version in range(1, sql.NEWEST_TABLE + 1)}
         if comment not in versions:
-            allowed = f"a table with the comment {sql.comment(sql.SCHEMA)!r} or an older schema"
+            allowed = f"a table with the comment {sql.comment(sql.NEWEST_TABLE)!r} or an older schema"
             raise InputInvalidError(what, comment, f"{allowed}; choose another one with the option table=NAME")
         return versions[comment]
 
@@ -169,7 +169,7 @@ class PostgresStore:
         while self._idle:
             self._idle.pop().close()
 
-    def _item(self, read: Result) -> str | None:
+    def _item(self, read: QueryResult) -> str | None:
         """The item in the result of `sql.select`, whose time is noted.
 
         Raises:
@@ -182,7 +182,7 @@ class PostgresStore:
             self._note_time(at)
             return item
 
-    def _ask(self, statements: str, *, results: int = 1) -> list[Result]:
+    def _ask(self, statements: str, *, results: int = 1) -> list[QueryResult]:
         """The results of the statements, as one transaction within the time limit.
 
         Raises:
@@ -193,7 +193,7 @@ class PostgresStore:
         with self._translated():
             return self._exchange(sql.limited(statements, self._call_timeout), by, results + 1)[1:]
 
-    def _exchange(self, statements: str, by: float, results: int) -> list[Result]:
+    def _exchange(self, statements: str, by: float, results: int) -> list[QueryResult]:
         """Send the statements on a connection that is kept open, or on a new one.
 
         The server may close an idle connection at that moment: the statements are then sent again. The first ones may
@@ -218,7 +218,7 @@ class PostgresStore:
                 session.close()
         return None
 
-    def _query(self, session: Session, statements: str, by: float, results: int) -> list[Result]:
+    def _query(self, session: Session, statements: str, by: float, results: int) -> list[QueryResult]:
         """Perform one exchange. The connection is kept afterwards, or closed if the exchange failed."""
         try:
             answer = session.query(statements, results=results, by=by)

@@ -27,7 +27,7 @@ Password = Callable[[float], str | None]
 
 
 @value_class
-class Result:
+class QueryResult:
     """What one statement returned.
 
     Attributes:
@@ -69,7 +69,7 @@ class Session:
             connection.close()
             raise
 
-    def query(self, sql: str, *, by: float, results: int | None = None) -> list[Result]:
+    def query(self, sql: str, *, by: float, results: int | None = None) -> list[QueryResult]:
         """The results of the statements, which are one message and therefore one transaction.
 
         Args:
@@ -89,7 +89,7 @@ class Session:
         self._by = by
         self._idle = False
         self._begin(b"Q", sql.encode() + b"\0")
-        found: list[Result] = []
+        found: list[QueryResult] = []
         rows: list[tuple[str | None, ...]] = []
         error: ServerError | None = None
         while True:
@@ -98,7 +98,7 @@ class Session:
                 case b"D":
                     rows.append(_row(body))
                 case b"C":
-                    found.append(Result(_text(body[:-1]), rows))
+                    found.append(QueryResult(_text(body[:-1]), rows))
                     rows = []
                 case b"E":
                     error = _error(body)
