@@ -12,8 +12,7 @@ import json
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
-from cronce.protocol.records import SCHEMA
+from cronce.protocol.records import RUN_PREFIX, SCHEMA, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.stores.codec import encode, encode_time, to_json
 from cronce.stores.postgres.wire import literal
 from cronce.vocabulary.states import Status
