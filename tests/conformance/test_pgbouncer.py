@@ -110,10 +110,12 @@ def test_an_iam_token_is_sent_as_the_password_over_tls(pgbouncer: PgBouncer, mon
     """The token of that moment, and no other; tests/unit compares it with botocore's."""
     at = datetime(2026, 11, 29, 6, tzinfo=UTC)
     monkeypatch.setattr("cronce.stores.postgres.iam.datetime", SimpleNamespace(now=lambda _zone: at))
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "session/token==")
+    keys = Credentials(access_key="testing", secret_key="testing", token="session/token==")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", keys.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", keys.secret_key)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", keys.token or "")
     options = {"sslmode": "verify-full", "sslrootcert": str(pgbouncer.certificate), "auth": "iam", "region": REGION}
     url = pgbouncer.url(user="plain", host="localhost", **options)
-    keys = Credentials(access_key="testing", secret_key="testing", token="session/token==")
     pgbouncer.set_password(token(address_in(url), keys, region=REGION, at=at))
     try:
         until(lambda: accepts(url), "the token")

@@ -194,13 +194,17 @@ def test_unexpected_bytes_answer_no_request(way: Way, unasked: bytes, *, togethe
 
 def test_a_peer_that_closed_an_idle_connection_is_asked_on_a_new_one(way: Way) -> None:
     """The caller does not notice."""
+    closed = threading.Semaphore(0)
 
     def speak(peer: Peer, _request: bytes) -> None:
         peer.send(genuine())
+        peer.socket.shutdown(socket.SHUT_RDWR)
+        closed.release()
 
     with hostile(speak) as server, way(server.endpoint) as store:
         for _ in range(5):
             assert store.swap(run(), None) == Swapped(True)
+            assert closed.acquire(timeout=10)
 
 
 def _ends_without_an_answer(call: Callable[[], object]) -> None:

@@ -107,8 +107,8 @@ def test_two_processes_never_begin_the_same_effect(host: Host) -> None:
 
 def test_a_stop_of_all_is_awaited_and_noted(host: Host) -> None:
     """SIGTERM reaches the command too; it ends its mail, and that is noted."""
-    command = SAY + '; trap "echo end >>$LOG; exit 0" TERM; while :; do sleep 0.1; done'
-    guard = host.guarded_shell(once("ann", command.replace("'", '"')))
+    command = 'trap "echo end >>$LOG; exit 0" TERM; ' + SAY + "; while :; do sleep 0.1; done"
+    guard = host.guarded_shell("exec " + once("ann", command.replace("'", '"')))
     host.await_log("mail ann")
     guard.send(signal.SIGTERM)
     guard.wait()
