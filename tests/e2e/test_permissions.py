@@ -37,7 +37,7 @@ def _refused(call: Callable[..., object], **request: object) -> bool:
 
 
 def test_a_tasks_role_reads_and_writes_the_rows_of_its_own_job_alone(world: World) -> None:
-    """Get, Put and Query: allowed for the own job, denied for another's. No Scan, no Delete, no Update at all."""
+    """Get, Put, Update and Query: allowed for the own job, denied for another's. No Scan and no Delete at all."""
     role = world.aws.assume_role(world.outputs["RoleOfDailyDigest"], service="ecs-tasks.amazonaws.com")
     table = world.table
     with closing(world.aws.client("dynamodb", **role)) as dynamodb:
@@ -49,12 +49,12 @@ def test_a_tasks_role_reads_and_writes_the_rows_of_its_own_job_alone(world: Worl
             row = key(job) | {"version": {"N": "1"}}
             assert _refused(dynamodb.get_item, TableName=table, Key=key(job)) is refused
             assert _refused(dynamodb.put_item, TableName=table, Item=row) is refused
+            assert _refused(dynamodb.update_item, TableName=table, Key=key(job)) is refused
             condition = {"KeyConditionExpression": "#job = :job", "ExpressionAttributeNames": {"#job": "job"}}
             values = {":job": {"S": job}}
             assert _refused(dynamodb.query, TableName=table, **condition, ExpressionAttributeValues=values) is refused
         assert _refused(dynamodb.scan, TableName=table)
         assert _refused(dynamodb.delete_item, TableName=table, Key=key(_OWN))
-        assert _refused(dynamodb.update_item, TableName=table, Key=key(_OWN))
     with closing(world.aws.client("dynamodb")) as dynamodb:
         dynamodb.delete_item(TableName=table, Key=key(_OWN))
 
