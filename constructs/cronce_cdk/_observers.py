@@ -20,8 +20,8 @@ from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_
 from cronce_cdk._checks import TOKEN, refusal
 from cronce_cdk._functions import LedgerFunction
 from cronce_cdk._limits import EVENT_PATTERN, FUNCTION_ENVIRONMENT
-from cronce_cdk._nag_reasons import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP
-from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of
+from cronce_cdk._nag_reasons import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER
+from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of, tasks_of
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 _OTHER_VARIABLES = 256
@@ -74,6 +74,7 @@ class Observers:
         )
         self._invoke_for_stopped_tasks(scope, ledger, clusters)
         self._invoke_for_dead_letters(ledger)
+        tasks = _tasks(scope, clusters)
         self.watchdog = LedgerFunction(
             scope,
             "Watchdog",
@@ -82,11 +83,13 @@ class Observers:
             statements=[
                 _rows(ledger, "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
+                _listing_tasks(scope, clusters),
+                iam.PolicyStatement(actions=["ecs:DescribeTasks"], resources=tasks),
             ],
             description="Checks for missed ticks and lost runs",
             timeout=cdk.Duration.minutes(_WATCHDOG_MINUTES),
             lost_events=None,
-            wildcards=_wildcards(scope, ledger),
+            wildcards={**_wildcards(scope, ledger), **dict.fromkeys(tasks, TASKS_OF_A_CLUSTER)},
         )
         events.Rule(
             scope,
@@ -206,6 +209,23 @@ def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatem
             conditions={"StringEquals": {"events:source": EVENT_SOURCE}},
         ),
     ]
+
+
+def _listing_tasks(scope: Construct, clusters: Sequence[ecs.ICluster] | None) -> iam.PolicyStatement:
+    """Return the permission to list the tasks of the clusters, or of every cluster.
+
+    Its resource would be a container instance (Service Authorization Reference), which a task on Fargate has not.
+    """
+    arns = [cluster.cluster_arn for cluster in clusters or ()]
+    every = cdk.Stack.of(scope).format_arn(service="ecs", resource="cluster", resource_name="*")
+    which = {"ArnEquals": {"ecs:cluster": arns}} if arns else {"ArnLike": {"ecs:cluster": every}}
+    return iam.PolicyStatement(actions=["ecs:ListTasks"], resources=["*"], conditions=which)
+
+
+def _tasks(scope: Construct, clusters: Sequence[ecs.ICluster] | None) -> list[str]:
+    """Return the ARNs of the tasks of the clusters, or of every cluster."""
+    stack = cdk.Stack.of(scope)
+    return [tasks_of(stack, cluster.cluster_name) for cluster in clusters or ()] or [tasks_of(stack, "*")]
 
 
 def _wildcards(scope: Construct, ledger: RunLedgerBase) -> dict[str, str]:

@@ -51,7 +51,8 @@ class RunLedger(RunLedgerBase):
         construct_id: Its ID in that scope.
         table_name: The table's name; by default CloudFormation generates one. Jobs of other stacks need it, because
             they refer to the ledger by name.
-        clusters: The clusters of the jobs, to limit the task events that invoke the recorder.
+        clusters: The clusters of the jobs, to limit the task events that invoke the recorder, and the tasks that the
+            watchdog may look at. None for every cluster of the account and Region.
         missed_after: How long after its time (and its flexible window) a tick without a run counts as missed.
         replicas: Copies in other Regions. They need `multi_region_consistency=STRONG`: otherwise two Regions could
             both admit the same run.

@@ -11,7 +11,7 @@ from typing import assert_never
 from cronce import CatchUp, Policy, Status
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import too_late
-from cronce.protocol.retrying import Relaunch, after_attempt, never_began
+from cronce.protocol.retrying import Relaunch, after_attempt, never_started
 from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory
 
 _NO_SHOW = timedelta(minutes=15)
@@ -82,7 +82,7 @@ def catch_up_step(
         return Step.DROP
     if run.status is Status.RUNNING:
         return Step.WAIT
-    if never_began(run):
+    if never_started(run):
         if memory.launched_at is not None:
             return Step.WAIT if now - memory.launched_at < _NO_SHOW else Step.DROP
         if too_late(tick, policy.starting_deadline, now):

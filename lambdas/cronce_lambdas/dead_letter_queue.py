@@ -63,7 +63,7 @@ class Letters:
             job.job, letter.period, reason=reason, scheduled_at=letter.scheduled_at, error=letter.message or None
         )
         if run.status is Status.MISSED and run.reason == reason:
-            guessed = before is not None and before.reason == Reason.NEVER_DELIVERED
+            guessed = before is not None and before.reason in (Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED)
             self._bus.put([missed(run, ledger=self._launches.name, counted=guessed)])
         else:
             error = letter.message

@@ -31,7 +31,7 @@ def foreign_task(task: StoppedTask, job: JobDefinition) -> str | None:
         account_of(task.arn) != task.account or _cluster_in(task.arn) not in ("", cluster.partition("/")[2])
     ):
         return "its ARN is not of the job's cluster"
-    if _family(task.task_definition) != _family(str(job.target["EcsParameters"]["TaskDefinitionArn"])):
+    if family_of(task.task_definition) != family_of(str(job.target["EcsParameters"]["TaskDefinitionArn"])):
         return "its task definition is not the job's"
     return None
 
@@ -76,12 +76,13 @@ def account_of(arn: str) -> str:
     return parts[4] if len(parts) > 5 else ""
 
 
+def family_of(task_definition: str) -> str | None:
+    """The family in the ARN or the name of a task definition; None if it is neither."""
+    match = _FAMILY.fullmatch(task_definition)
+    return match[1] if match else None
+
+
 def _cluster_in(task_arn: str) -> str:
     """`jobs` of `arn:...:task/jobs/0123`; the old form of a task's ARN has no cluster."""
     parts = task_arn.split("/")
     return parts[1] if len(parts) > 2 else ""
-
-
-def _family(task_definition: str) -> str | None:
-    match = _FAMILY.fullmatch(task_definition)
-    return match[1] if match else None

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from cronce import CatchUp, Ledger, Reason, RecordUnreadableError, Trigger
+from cronce.aws.sdk import Service
 from cronce.client.leadership import Leadership
 from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError, JobDefinition, Launcher
 from cronce.protocol.records import RunRecord
-from cronce.protocol.retrying import Relaunch, never_began
+from cronce.protocol.retrying import Relaunch, never_began, never_started
 from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, why_dropped, with_backlog
 from cronce_lambdas.due_ticks import Due, Verdict, due, is_unguarded, names_its_own_periods, verdict
 from cronce_lambdas.lost_runs import NEWEST, LostRuns, is_now_and_then
@@ -20,7 +21,8 @@ from cronce_lambdas.next_task import Launches
 from cronce_lambdas.notices import Bus, missed, not_judged, schedule_changed
 from cronce_lambdas.readable_rows import Rows
 from cronce_lambdas.settings import Settings
-from cronce_lambdas.watchdog_memory import Memory, to_value
+from cronce_lambdas.tasks_at_work import LONGEST_WAIT, TasksAtWork
+from cronce_lambdas.watchdog_memory import Memory, Pending, to_value
 
 MEMORY = "cronce:watchdog"
 """The job of the rows that hold the memory; the period is the schedule's name."""
@@ -49,6 +51,7 @@ class Look:
     ledger: Ledger
     launcher: Launcher
     bus: Bus
+    ecs: Service
     now: datetime
     looked_at: datetime | None
     born_at: datetime | None = None
@@ -59,6 +62,11 @@ class Look:
     def rows(self) -> Rows:
         """Reads rows, readable or not."""
         return Rows(self.ledger, self.settings.ledger_name)
+
+    @cached_property
+    def at_work(self) -> TasksAtWork:
+        """Knows the tasks that ECS lists."""
+        return TasksAtWork(self.ecs, ledger=self.settings.url, now=self.now)
 
     @cached_property
     def launches(self) -> Launches:
@@ -117,39 +125,56 @@ class Look:
         return self.first_at if job.created_at < self.first_at - _ONE_DEPLOYMENT else None
 
     def _judge(self, job: JobDefinition, todo: Due) -> Memory:
-        """Mark the ticks that were not delivered, send their events, and add those to catch up to the backlog."""
+        """Mark the ticks that were not delivered, send their events, and add those to catch up to the backlog.
+
+        A tick with a task at work is not marked, and stays pending.
+        """
         rows, unreadable = self.rows.of_ticks(job, todo.ticks)
         judged = [tick for tick in todo.ticks if tick not in unreadable]
         missing = [tick for tick in judged if verdict(rows.get(tick)) is Verdict.MISSED]
         if missing and names_its_own_periods(job, self.rows.newest(job.job, limit=NEWEST), missing[0]):
             self.found["not_judged"] += len(missing)
             missing = []
+        waiting: list[Pending] = []
+        at_work = self.at_work.periods(job) if missing else ()
         for tick in missing:
+            reason = Reason.NEVER_CLAIMED if job.period_of(tick) in at_work else Reason.NEVER_DELIVERED
+            if reason is Reason.NEVER_CLAIMED and self._may_wait(job, tick):
+                waiting.append(Pending(tick, tick))
+                continue
             try:
-                rows[tick] = self.ledger.mark_missed(
-                    job.job, job.period_of(tick), reason=Reason.NEVER_DELIVERED, scheduled_at=tick
-                )
+                rows[tick] = self.ledger.mark_missed(job.job, job.period_of(tick), reason=reason, scheduled_at=tick)
             except RecordUnreadableError as error:  # it was written at this moment
                 self.rows.report(error)
         # Two ticks of one day may have one period.
         marked = [*{run.period: run for _, run in sorted(rows.items()) if verdict(run) is Verdict.MARKED}.values()]
         # The recorder reports its own marks. If our own mark already exists, an earlier look was interrupted.
-        ours = [run for run in marked if run.reason == Reason.NEVER_DELIVERED]
+        ours = [run for run in marked if run.reason in (Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED)]
         self.found["missed"] += len(ours)
         self.bus.put([missed(run, ledger=self.settings.ledger_name) for run in ours])
-        return self._with_backlog(job, todo.memory, marked)
+        memory = todo.memory
+        if waiting:
+            self.found["at_work"] += len(waiting)
+            memory = replace(memory, pending=tuple(sorted({*memory.pending, *waiting})))
+        return self._with_backlog(job, memory, marked, waiting=[each.tick for each in waiting])
 
-    def _with_backlog(self, job: JobDefinition, memory: Memory, marked: list[RunRecord]) -> Memory:
+    def _may_wait(self, job: JobDefinition, tick: datetime) -> bool:
+        """True if the tick has a task at work that may still claim it."""
+        return self.now - tick < job.flexible_window + self.settings.missed_after + LONGEST_WAIT
+
+    def _with_backlog(
+        self, job: JobDefinition, memory: Memory, marked: list[RunRecord], *, waiting: list[datetime]
+    ) -> Memory:
         """The memory with those of the missed ticks that are to be caught up."""
-        ticks = [run.scheduled_at for run in marked if run.scheduled_at]
+        ticks = [run.scheduled_at for run in marked if run.scheduled_at and never_started(run)]
         if not ticks or job.policy.catch_up is CatchUp.NONE or job.policy.suspend:
             return memory
         newest = self.rows.newest(job.job, limit=NEWEST)
         if is_unguarded(newest):
             report("not_caught_up", level="ERROR", job=job.job, why="its tasks end without asking the ledger")
             return memory
-        delivered = [run.scheduled_at for run in newest if run.scheduled_at and not never_began(run)]
-        chosen = to_catch_up(job.policy, ticks, newest=max(delivered, default=None))
+        delivered = [run.scheduled_at for run in newest if run.scheduled_at and not never_started(run)]
+        chosen = to_catch_up(job.policy, ticks, newest=max([*delivered, *waiting], default=None))
         then, dropped = with_backlog(memory, job.policy, chosen)
         for tick in dropped:
             self._drop(job, self._run(job, tick), "too many ticks wait for their catch-up")
@@ -163,7 +188,11 @@ class Look:
             if step is Step.WAIT:
                 return memory
             why = why_dropped(memory, policy=job.policy, enabled=job.enabled)
-            if step is Step.LAUNCH and run is not None:
+            if step is Step.LAUNCH and run is not None and run.period in self.at_work.periods(job):
+                if run.finished_at is not None and self.now - run.finished_at < LONGEST_WAIT:
+                    return memory
+                why = "a task of it is at work, and has not asked the ledger"
+            elif step is Step.LAUNCH and run is not None:
                 try:
                     next_task = Relaunch(attempt=run.attempt + 1, launch=1, delay=_SOON)
                     self.launches.arrange(next_task, run, job, trigger=Trigger.CATCH_UP, now=self.now)

@@ -52,8 +52,8 @@ class WrongCount:
 class Services:
     """Reads the desired counts of services from ECS."""
 
-    def __init__(self, client: Any = None) -> None:  # noqa: ANN401  # a boto client, made at run time
-        self._ecs = Service("ecs", client=client)
+    def __init__(self, ecs: Service) -> None:
+        self._ecs = ecs
 
     def wrong(self, pinned: Sequence[PinnedService]) -> list[WrongCount]:
         """The services whose desired count is not 1. A failed call is reported and its services are left out."""

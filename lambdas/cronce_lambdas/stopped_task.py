@@ -86,14 +86,13 @@ class StoppedReplica:
 def stopped_task(event: Mapping[str, Any]) -> StoppedTask | None:
     """The stopped task of a job that the event describes, or None for any other event.
 
-    The ECS Developer Guide, "Amazon ECS task state change events", documents the event. The job's
-    container is the one whose override has the job and its period or scheduled time.
+    The ECS Developer Guide, "Amazon ECS task state change events", documents the event.
     """
     try:
         detail = event["detail"]
         if detail["lastStatus"] != "STOPPED":
             return None
-        name, environ = _job_container(detail["overrides"]["containerOverrides"])
+        name, environ = job_container(detail["overrides"]["containerOverrides"])
         settings = TaskSettings.from_environ(environ)
         own: Mapping[str, Any] = next((each for each in detail["containers"] if each["name"] == name), {})
         return StoppedTask(
@@ -144,7 +143,12 @@ def launch_of(environ: Mapping[str, str]) -> int:
     return max(int(text), 1) if text.isascii() and text.isdigit() and len(text) < 5 else 1
 
 
-def _job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
+def job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
+    """Name and environment of the job's container: the one whose override has the job and its period or tick.
+
+    Raises:
+        KeyError: No container has them.
+    """
     for override in overrides:
         environ = {variable["name"]: variable["value"] for variable in override.get("environment", ())}
         if JOB in environ and (PERIOD in environ or SCHEDULED_TIME in environ):

@@ -9,6 +9,8 @@ Invoke `handler` about once per minute. A look is cheap when nothing is due:
   Query; under `ALLOW` the Query replaces the GetItem.
 - DynamoDB: one DescribeTable per look, because no tick from before the table was created has a row.
 - One GetItem per tick, once. A look that judged ticks of a job writes three times to remember that.
+- ECS: nothing, unless a tick has no row or is to be caught up. Then two ListTasks per cluster and task definition
+  family, and a DescribeTasks per hundred tasks; at most twenty calls.
 
 The watchdog remembers its work after it is done, and the names of rows and launches are derived from the tick.
 A look that was interrupted is therefore repeated: rows and launches are never duplicated, a metric or an event may be.
@@ -23,6 +25,7 @@ from datetime import datetime
 from functools import cache
 
 from cronce import Claim, CronceError, Ledger, LedgerUnavailableError, RecordUnreadableError
+from cronce.aws.sdk import Service
 from cronce.client.leadership import LEADER, Leadership
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
@@ -68,7 +71,7 @@ class Watchdog:
         ledger: Ledger,
         launcher: Launcher,
         bus: Bus,
-        services: Services,
+        ecs: Service,
         birth: Birth | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -76,7 +79,7 @@ class Watchdog:
         self._ledger = ledger
         self._launcher = launcher
         self._bus = bus
-        self._services = services
+        self._ecs = ecs
         self._birth = birth or Birth("")
         self._clock = clock or SystemClock()
 
@@ -102,6 +105,7 @@ class Watchdog:
                 ledger=self._ledger,
                 launcher=self._launcher,
                 bus=self._bus,
+                ecs=self._ecs,
                 now=now,
                 looked_at=_time(last.get("looked_at")),
                 born_at=self._birth.at(),
@@ -178,7 +182,7 @@ class Watchdog:
     def _look_at_services(self, wrong_before: object, found: Counter[str]) -> list[str]:
         """Count pinned services whose desired count is not 1; send an event for those that were right before."""
         ledger = self._settings.ledger_name
-        wrong = self._services.wrong(self._settings.pinned)
+        wrong = Services(self._ecs).wrong(self._settings.pinned)
         for each in wrong:
             found["pinned_count_wrong"] += 1
             report(
@@ -203,7 +207,7 @@ def _watchdog(settings: Settings) -> Watchdog:
         ledger=Ledger.from_url(settings.url, owner=OWNER),
         launcher=Launcher(group=settings.group),
         bus=Bus(),
-        services=Services(),
+        ecs=Service("ecs"),
         birth=Birth(settings.url),
     )
 

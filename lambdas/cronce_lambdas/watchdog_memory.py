@@ -106,7 +106,7 @@ class Memory:
         since: Every tick up to this time is judged, or is in `pending`.
         job: Its name; None in a memory of an earlier version.
         date_in: The zone of whose days its periods are; None if a period is the nominal time of its tick.
-        pending: Ticks of an earlier timing that are not judged yet.
+        pending: Ticks that are not judged yet: of an earlier timing, or with a task at work.
         backlog: Missed ticks to catch up, oldest first.
         launched_at: When the first tick of `backlog` was launched; None if it was not launched yet.
     """

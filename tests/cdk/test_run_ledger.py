@@ -10,12 +10,15 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import assertions
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
 from cronce.vocabulary import environment
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
+
+WATCHDOG_ON_TABLE = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
 
 
 @pytest.fixture
@@ -294,10 +297,41 @@ def test_the_recorder_may_do_exactly_this(stack: cdk.Stack) -> None:
 
 
 def test_the_watchdog_may_do_exactly_this(stack: cdk.Stack) -> None:
-    """It also pages through a job's runs; without a pinned service it asks ECS nothing."""
+    """It also pages through a job's runs, and looks at the tasks of every cluster of this account and Region."""
     RunLedger(stack, "Ledger")
-    table_actions = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
-    assert _statements(stack, "Watchdog") == _expected_statements(stack, "Watchdog", table_actions)
+    here = ":ecs:eu-west-1:111122223333:"
+    assert _statements(stack, "Watchdog") == [
+        *_expected_statements(stack, "Watchdog", WATCHDOG_ON_TABLE),
+        {
+            "Effect": "Allow",
+            "Action": "ecs:ListTasks",
+            "Resource": "*",
+            "Condition": {"ArnLike": {"ecs:cluster": _arn(f"{here}cluster/*")}},
+        },
+        {"Effect": "Allow", "Action": "ecs:DescribeTasks", "Resource": _arn(f"{here}task/*/*")},
+    ]
+
+
+def test_with_clusters_the_watchdog_looks_only_at_their_tasks(stack: cdk.Stack) -> None:
+    """A cluster that was imported, and one of the stack."""
+    imported = imported_cluster(stack)
+    RunLedger(stack, "Ledger", clusters=[imported, ecs.Cluster(stack, "Own", vpc=imported.vpc)])
+    [own] = assertions.Template.from_stack(stack).find_resources("AWS::ECS::Cluster")
+    here = ":ecs:eu-west-1:111122223333:"
+    assert _statements(stack, "Watchdog") == [
+        *_expected_statements(stack, "Watchdog", WATCHDOG_ON_TABLE),
+        {
+            "Effect": "Allow",
+            "Action": "ecs:ListTasks",
+            "Resource": "*",
+            "Condition": {"ArnEquals": {"ecs:cluster": [_arn(f"{here}cluster/main"), {"Fn::GetAtt": [own, "Arn"]}]}},
+        },
+        {
+            "Effect": "Allow",
+            "Action": "ecs:DescribeTasks",
+            "Resource": [_arn(f"{here}task/main/*"), _arn(f"{here}task/", {"Ref": own}, "/*")],
+        },
+    ]
 
 
 @pytest.mark.parametrize("table_name", [None, "r" * 255])

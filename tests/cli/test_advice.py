@@ -38,6 +38,7 @@ def commands_of(advice_of: object) -> list[str]:
         (Status.SKIPPED, Reason.OVERLAP, "Not run: another run", [AGAIN]),
         (Status.MISSED, Reason.TOO_LATE, "Not run: its start came after", [AGAIN]),
         (Status.MISSED, Reason.NEVER_DELIVERED, "Not run: no claim came for its tick", [AGAIN]),
+        (Status.MISSED, Reason.NEVER_CLAIMED, "A task of its tick was at work and has not claimed", [AGAIN]),
         (Status.MISSED, "launch_failed: no capacity", "Not run: nothing started it", [AGAIN]),
         (Status.FAILED, Reason.LAUNCH_FAILED, "Not run: its task stopped before", [AGAIN]),
         (Status.FAILED, "launch_failed: CannotPullContainerError", "Not run: its task stopped before", [AGAIN]),
@@ -134,6 +135,7 @@ LOST = {"status": Status.FAILED, "reason": Reason.TASK_STOPPED}
 EXITED = {"status": Status.FAILED, "reason": Reason.EXIT_CODE, "exit_code": 3}
 UNCLAIMED = {"status": Status.FAILED, "reason": Reason.UNCLAIMED, "attempt": 0, "exit_code": 0}
 MISSED = {"status": Status.MISSED, "reason": Reason.NEVER_DELIVERED, "attempt": 0}
+AT_WORK = MISSED | {"reason": Reason.NEVER_CLAIMED}
 
 
 @pytest.mark.parametrize(
@@ -151,6 +153,7 @@ MISSED = {"status": Status.MISSED, "reason": Reason.NEVER_DELIVERED, "attempt": 
         (MISSED, {}, "No machine starts it (catch_up=NONE)", [AGAIN]),
         (MISSED, {"catch_up": CatchUp.LATEST}, "The watchdog may catch it up (catch_up=LATEST)", [AGAIN]),
         (MISSED, {"catch_up": CatchUp.LATEST, "suspend": True}, "No machine starts it", [AGAIN]),
+        (AT_WORK, {"catch_up": CatchUp.LATEST}, "No machine repeats it", [AGAIN]),
     ],
 )
 def test_with_the_jobs_policy_the_page_says_who_does_what_next(
@@ -161,12 +164,16 @@ def test_with_the_jobs_policy_the_page_says_who_does_what_next(
     advice = advise(run(**changes), T0, COMMANDS, about)
     assert says in advice.meaning
     assert commands_of(advice) == commands
-    offered = commands == [AGAIN] and changes != MISSED  # a tick that nobody claimed has to be checked first
+    offered = commands == [AGAIN] and changes not in (
+        MISSED,
+        AT_WORK,
+    )  # a tick that nobody claimed has to be checked first
     assert may_be_run_again(run(**changes), T0, about) is offered
 
 
-def test_a_tick_that_nobody_claimed_is_not_repeated_before_somebody_has_checked() -> None:
+@pytest.mark.parametrize("missed", [MISSED, AT_WORK])
+def test_a_tick_that_nobody_claimed_is_not_repeated_before_somebody_has_checked(missed: dict[str, Any]) -> None:
     """The work of a job without the guard may be done."""
-    first, _ = advise(run(**MISSED), T0, COMMANDS).steps
+    first, _ = advise(run(**missed), T0, COMMANDS).steps
     assert "check that first" in first.text
     assert first.command is None

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from cronce import Claim, Ledger, Policy
+from cronce.aws.sdk import Service
 from cronce.ecs import Launcher
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.ledger_age import Birth
 from cronce_lambdas.notices import Bus
-from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder
 from cronce_lambdas.settings import Settings
 from cronce_lambdas.watchdog import OWNER, Watchdog
@@ -100,6 +100,28 @@ def variables(**environ: str) -> list[dict[str, str]]:
     """The environment of an override of the job's container, with changes."""
     given = {"CRONCE_JOB": JOB, "CRONCE_SCHEDULED_TIME": PERIOD} | environ
     return [{"name": name, "value": value} for name, value in given.items()]
+
+
+def running(
+    arn: str = ARN,
+    *,
+    at: datetime = T0,
+    stopped_at: datetime | None = None,
+    changes: Mapping[str, Any] | None = None,
+    **environ: str,
+) -> dict[str, Any]:
+    """What DescribeTasks answers about a task of the tick; it is at work, or has stopped."""
+    status = "RUNNING" if stopped_at is None else "STOPPED"
+    override = {"name": "digest", "environment": variables(**({"CRONCE_SCHEDULED_TIME": period_of(at)} | environ))}
+    task: dict[str, Any] = {
+        "taskArn": arn,
+        "clusterArn": CLUSTER,
+        "taskDefinitionArn": "arn:aws:ecs:eu-west-1:111122223333:task-definition/digest:1",
+        "lastStatus": status,
+        "desiredStatus": status,
+        "overrides": {"containerOverrides": [{"name": "sidecar"}, override]},
+    }
+    return {**task, **({} if stopped_at is None else {"stoppedAt": stopped_at}), **(changes or {})}
 
 
 def letter(body: object = None, *, message_id: str = "1", **attributes: str) -> dict[str, Any]:
@@ -209,7 +231,7 @@ class World:
             ledger=self.ledger(OWNER),
             launcher=self.launcher,
             bus=Bus(self.events),
-            services=Services(self.ecs),
+            ecs=Service("ecs", client=self.ecs),
             birth=Birth(self.settings.url if self.created_at else "", client=self),
             clock=self.clock,
         ).look()

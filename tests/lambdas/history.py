@@ -16,7 +16,7 @@ from cronce import CatchUp, Claim, Policy
 from cronce.schedule import parse
 from cronce.vocabulary.names import period_of
 from cronce_lambdas.notices import RUN_MISSED
-from tests.lambdas.events import JOB, SETTINGS, World, letter, stopped
+from tests.lambdas.events import ARN, JOB, SETTINGS, World, letter, running, stopped
 from tests.support.cloud import FakeScheduler, StillClock, schedule
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
@@ -47,6 +47,7 @@ class History:
         told: The periods in the events that were sent.
         lines: What happened, for a failure.
         intrusions: How many forged events there were.
+        silent: Every tick whose task worked without asking the ledger -> when the recorder heard that it had stopped.
     """
 
     seed: str
@@ -57,11 +58,18 @@ class History:
     changes: list[tuple[datetime, bool]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     intrusions: int = 0
+    silent: dict[datetime, datetime] = field(default_factory=dict)
 
     @property
     def told(self) -> set[str]:
         """The periods in the events that were sent."""
         return {event["period"] for event in self.world.events.sent if event["type"] == RUN_MISSED}
+
+    def is_recorded(self, tick: datetime) -> bool:
+        """True if the stop of the tick's silent task is believed: the schedule that the recorder read has the tick."""
+        return tick in self.silent and not any(
+            tick < at <= self.silent[tick] + 10 * MINUTE and not deployment for at, deployment in self.changes
+        )
 
     def is_sure(self, tick: datetime) -> bool:
         """True if the looks before and after the tick leave no doubt that it was due, and a later one judged it.
@@ -81,7 +89,7 @@ class History:
 @cache
 def play(season: str, seed: int, *, hours: int = 28) -> History:
     """Play a history to its end; once in this process."""
-    player = _Player(season, seed)
+    player = _Player(season, seed, hours=hours)
     for minute in range(hours * 60):
         player.minute(player.began_at + minute * MINUTE)
     player.rest(player.began_at + hours * 60 * MINUTE)
@@ -89,10 +97,13 @@ def play(season: str, seed: int, *, hours: int = 28) -> History:
 
 
 class _Player:
-    def __init__(self, season: str, seed: int) -> None:
+    def __init__(self, season: str, seed: int, *, hours: int) -> None:
         self._dice = random.Random(f"{season} {seed}")
         self._intruder = random.Random(f"intruder {season} {seed}")
+        self._silent = random.Random(f"silent {season} {seed}")
+        self._stops: list[tuple[datetime, dict[str, Any]]] = []
         self.began_at = SEASONS[season]
+        self._last_silent_at = self.began_at + (hours - 2) * 60 * MINUTE
         self._policy = Policy(catch_up=self._dice.choice(list(CatchUp)))
         self._image, self._enabled = 1, True
         self._times = self._dice.choice(TIMES)
@@ -112,6 +123,7 @@ class _Player:
             self.history.due[at] = None
             self._roll_delivery(at)
         self._deliver(at)
+        self._stop_silent(at)
         self._perhaps_change(at + self._dice.randint(1, 25) * SECOND)
         if at >= self._asleep_until and (at - self.began_at) // MINUTE % self._cadence == 0:
             self._look(at + 30 * SECOND)
@@ -168,8 +180,31 @@ class _Player:
             self._deliveries.append((at + self._dice.randint(0, 4) * MINUTE, at))
         elif fate < 0.8:
             self._deliveries.append((at + self._dice.randint(7, 90) * MINUTE, at))
+        elif at < self._last_silent_at and self._silent.random() < 0.5:
+            self._work_silently(at)
         else:
             self._say(at, "is due, and lost")
+
+    def _work_silently(self, tick: datetime) -> None:
+        """A task without the guard works for a while; then it stops, and the recorder hears of it."""
+        arn = f"{ARN[:-32]}{len(self.history.silent):032}"
+        self._world.ecs.tasks.append(running(arn, at=tick))
+        stops_at = tick + self._silent.randint(1, 50) * MINUTE
+        heard_at = stops_at + self._silent.randint(0, 3) * MINUTE
+        self._stops.append((stops_at, running(arn, at=tick, stopped_at=stops_at)))
+        self._stops.append((heard_at, stopped(arn, exit_code=0, CRONCE_SCHEDULED_TIME=period_of(tick))))
+        self.history.silent[tick] = heard_at
+        self._say(tick, f"is due, and works without asking until {stops_at:%H:%M}; heard at {heard_at:%H:%M}")
+
+    def _stop_silent(self, at: datetime) -> None:
+        for each in [each for each in self._stops if each[0] <= at]:
+            self._stops.remove(each)
+            if "detail" in each[1]:
+                self._world.clock.advance(max(at - self._world.clock.now(), timedelta(0)))
+                self._say(at, f"the recorder hears of a stop: {self._world.settle(each[1])}")
+            else:
+                tasks = self._world.ecs.tasks
+                tasks[:] = [each[1] if task["taskArn"] == each[1]["taskArn"] else task for task in tasks]
 
     def _deliver(self, at: datetime) -> None:
         for delivery in [each for each in self._deliveries if each[0] <= at]:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 API = frozenset(
-    {"list_schedules", "get_schedule", "create_schedule", "put_events", "describe_services", "describe_table"}
+    {
+        *("list_schedules", "get_schedule", "create_schedule", "put_events", "describe_table"),
+        *("describe_services", "list_tasks", "describe_tasks"),
+    }
 )
 
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cronce import CatchUp, OnLost, Policy
 from cronce_lambdas.settings import PinnedService
-from tests.lambdas.events import CLUSTER, EVENT, JOB, OTHER, PERIOD, SETTINGS, World, letter, stopped, variables
+from tests.lambdas.events import (
+    CLUSTER,
+    EVENT,
+    JOB,
+    OTHER,
+    PERIOD,
+    SETTINGS,
+    World,
+    letter,
+    running,
+    stopped,
+    variables,
+)
 from tests.lambdas.injection import InjectedStore, Injector, Kind, failing, injected
 from tests.support.cloud import GROUP, T0
 
@@ -250,3 +263,25 @@ def test_the_sweep_is_worth_something(quiet: tuple[World, int], record_property:
     points = sum(points_of(name) for name in EVENTS) + quiet[1]
     record_property("points", points * len(Kind))
     assert points * len(Kind) > 250
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_task_at_work_is_waited_for_whichever_call_of_a_look_fails(kind: Kind) -> None:
+    """Only without an answer of ECS the tick is judged as if no task were at work."""
+    waited: list[str] = []
+    for at in count(1):
+        world = world_of()
+        world.define(policy=RETRIES, CreationDate=T0 - MINUTE, LastModificationDate=T0 - MINUTE)
+        world.ecs.tasks.append(running())
+        with injected(world, Injector()):
+            world.look(T0)
+        injector = Injector(at, kind)
+        failing(world, injector, partial(world.look, T0 + 5 * MINUTE))
+        if len(injector.calls) < at:
+            break
+        looked(world)
+        call = injector.calls[at - 1]
+        if call not in ("list_tasks", "describe_tasks") or kind in (Kind.DIES_BEFORE, Kind.DIES_AFTER):
+            assert outcome(world) == ({}, Counter()), (kind, at, injector.calls)
+            waited.append(call)
+    assert len(waited) > 10

@@ -44,6 +44,7 @@ def test_no_tick_is_called_missed_that_was_delivered_in_time_or_not_due(history:
 def test_every_tick_is_called_missed_that_was_due_and_not_delivered(history: History) -> None:
     """Whatever happened to the schedule afterwards, and however long the watchdog did not run."""
     lost = {tick for tick, delivered in history.due.items() if delivered is None and history.is_sure(tick)}
+    lost -= history.silent.keys()
     assert lost - marked(history) == set(), (history.seed, history.lines)
 
 
@@ -59,12 +60,20 @@ def test_only_missed_ticks_are_caught_up(history: History) -> None:
     assert len(periods) == len({*periods})
 
 
+def test_no_tick_is_called_missed_or_started_again_whose_task_works_without_asking(history: History) -> None:
+    """The row comes with the stop of the task, and tells the truth; before, nothing is written."""
+    silent = {tick for tick in history.silent if history.is_recorded(tick)}
+    wrong = {period_of(tick) for tick in silent} & {*history.told, *(each[1] for each in history.world.launches())}
+    assert wrong == set(), (history.seed, history.lines)
+    assert {history.world.standing(tick).reason for tick in silent} <= {"unclaimed"}
+
+
 def test_every_due_tick_has_a_row_in_the_end(history: History) -> None:
-    """SUCCEEDED or MISSED; only a tick that nobody can be sure of may have no row."""
+    """SUCCEEDED, MISSED or FAILED(unclaimed); only a tick that nobody can be sure of may have no row."""
     for tick in history.due:
         run = history.world.run(tick)
         assert run is not None or not history.is_sure(tick), (history.seed, tick)
-        assert run is None or run.status in (Status.SUCCEEDED, Status.MISSED)
+        assert run is None or run.status in (Status.SUCCEEDED, Status.MISSED) or run.reason == "unclaimed"
 
 
 def test_only_ticks_have_rows_and_only_the_job_has_any(history: History) -> None:
@@ -85,3 +94,4 @@ def test_the_histories_cover_every_kind_of_event() -> None:
     assert any(not deployment for history in played for _, deployment in history.changes)
     assert any(history.world.launches() for history in played)
     assert sum(history.intrusions for history in played) > 50
+    assert sum(history.is_recorded(tick) for history in played for tick in history.silent) > 25

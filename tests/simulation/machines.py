@@ -27,6 +27,7 @@ from unittest.mock import patch
 from botocore.exceptions import EndpointConnectionError
 
 from cronce import CatchUp, ConcurrencyPolicy, OnLost, Policy
+from cronce.aws.sdk import Service
 from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger
 from cronce.ecs import CallUnavailableError, Launcher
@@ -38,7 +39,6 @@ from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.states import Trigger
 from cronce_lambdas.look_at_job import MEMORY
 from cronce_lambdas.notices import Bus
-from cronce_lambdas.pinned import Services
 from cronce_lambdas.recorder import Recorder
 from cronce_lambdas.watchdog import OWNER, Watchdog
 from tests.lambdas.events import SETTINGS, letter, stopped
@@ -301,7 +301,7 @@ class Machines(Fleet):
             ledger=Ledger(self._wire("watchdog", None), clock=clock, owner=OWNER),
             launcher=launcher,
             bus=Bus(self._events),
-            services=Services(FakeEcs()),
+            ecs=Service("ecs", client=FakeEcs()),
             clock=clock,
         )
         began = self._kernel.now

@@ -207,7 +207,8 @@ class FakeEcs(FakeClient):
     Attributes:
         answers: What RunTask answers, one after the other; the last again and again.
         services: What DescribeServices answers, by name.
-        tasks: What DescribeTasks answers.
+        tasks: What DescribeTasks answers; ListTasks filters them by cluster, family and desired status.
+        page_size: How many tasks a page of ListTasks has.
     """
 
     def __init__(self, *answers: dict[str, Any]) -> None:
@@ -215,16 +216,32 @@ class FakeEcs(FakeClient):
         self.answers = list(answers)
         self.services: dict[str, dict[str, Any]] = {}
         self.tasks: list[dict[str, Any]] = []
+        self.page_size = 100
 
     def run_task(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """RunTask."""
         self._called("run_task", request)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
+    def list_tasks(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """ListTasks."""
+        self._called("list_tasks", request)
+        arns = [
+            task["taskArn"]
+            for task in self.tasks
+            if task["clusterArn"] == request["cluster"]
+            and task["taskDefinitionArn"].rpartition("/")[2].partition(":")[0] == request["family"]
+            and task["desiredStatus"] == request["desiredStatus"]
+        ]
+        first = int(request.get("nextToken", 0))
+        until = first + min(self.page_size, request["maxResults"])
+        return {"taskArns": arns[first:until], **({"nextToken": str(until)} if until < len(arns) else {})}
+
     def describe_tasks(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """DescribeTasks."""
         self._called("describe_tasks", request)
-        return {"tasks": self.tasks, "failures": []}
+        assert len(request["tasks"]) <= 100
+        return {"tasks": [each for each in self.tasks if each["taskArn"] in request["tasks"]], "failures": []}
 
     def describe_services(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """DescribeServices."""

@@ -287,10 +287,11 @@ def test_why_a_task_stopped_is_known_once_it_has() -> None:
     launcher = Launcher(group=GROUP, ecs=ecs)
     with pytest.raises(CallRefusedError, match="ECS does not list it"):
         launcher.stop_reason(TASK)
-    ecs.tasks = [{"lastStatus": "DEPROVISIONING", "stoppedReason": "soon"}]
+    ecs.tasks = [{"taskArn": TASK, "lastStatus": "DEPROVISIONING", "stoppedReason": "soon"}]
     assert launcher.stop_reason(TASK) is None
     ecs.tasks = [
         {
+            "taskArn": TASK,
             "lastStatus": "STOPPED",
             "stoppedReason": "Essential container in task exited",
             "containers": [{"name": "digest", "exitCode": 3}, {"name": "log", "reason": "CannotPull"}, {"name": "x"}],

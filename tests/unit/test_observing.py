@@ -170,6 +170,7 @@ def test_a_row_that_stands_is_left_alone(mark: Mark, _status: Status, standing: 
 
 
 NEVER, LETTER, PULL, UNCLAIMED = "never_delivered", "launch_failed: X", "launch_failed", "unclaimed"
+AT_WORK = "never_claimed"
 
 
 @pytest.mark.parametrize(
@@ -180,6 +181,13 @@ NEVER, LETTER, PULL, UNCLAIMED = "never_delivered", "launch_failed: X", "launch_
         ("MISSED", NEVER, mark_not_started, UNCLAIMED, True),
         ("MISSED", LETTER, mark_not_started, UNCLAIMED, True),
         ("FAILED", PULL, mark_not_started, UNCLAIMED, True),
+        ("MISSED", AT_WORK, mark_missed, LETTER, True),
+        ("MISSED", AT_WORK, mark_not_started, PULL, True),
+        ("MISSED", AT_WORK, mark_not_started, UNCLAIMED, True),
+        ("MISSED", AT_WORK, mark_missed, NEVER, False),
+        ("MISSED", NEVER, mark_missed, AT_WORK, False),
+        ("MISSED", LETTER, mark_missed, AT_WORK, False),
+        ("FAILED", UNCLAIMED, mark_missed, AT_WORK, False),
         ("MISSED", NEVER, mark_missed, NEVER, False),
         ("MISSED", LETTER, mark_missed, NEVER, False),
         ("MISSED", LETTER, mark_not_started, PULL, False),
@@ -197,7 +205,7 @@ def test_a_cause_replaces_a_guess_and_never_the_other_way(
     seen: str,
     replaced: bool,  # noqa: FBT001  # a column
 ) -> None:
-    """The order is: never_delivered, launch_failed, unclaimed. What a task wrote stays."""
+    """The order is: never_delivered and never_claimed, launch_failed, unclaimed. What a task wrote stays."""
     before = run(status=Status(status), reason=standing, attempt=0, finished_at=T0, lease_until=None)
     world = World(before, now=LATER)
     after = world.play(mark(replace(SEEN, reason=seen)))

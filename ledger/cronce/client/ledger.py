@@ -376,7 +376,7 @@ class Ledger:
         Args:
             job: Name of the job.
             period: Its period.
-            reason: `never_delivered`, or `launch_failed` and what the platform said.
+            reason: `never_delivered`, `never_claimed`, or `launch_failed` and what the platform said.
             scheduled_at: The nominal time of the tick; None to take it from a period that is one.
             error: What the platform said at length.
 

@@ -21,8 +21,8 @@ LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 
 
 _WEAKER: Mapping[str, frozenset[str]] = {
-    Reason.LAUNCH_FAILED: frozenset({Reason.NEVER_DELIVERED}),
-    Reason.UNCLAIMED: frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED}),
+    Reason.LAUNCH_FAILED: frozenset({Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED}),
+    Reason.UNCLAIMED: frozenset({Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED, Reason.LAUNCH_FAILED}),
 }
 """Reason of an observer -> the reasons of observers that it replaces in the row of a tick that no task claimed."""
 

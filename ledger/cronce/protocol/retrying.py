@@ -28,7 +28,7 @@ _LONGEST = timedelta(minutes=6)
 """The delays of Kubernetes' Job controller. EventBridge Scheduler rounds them up to a minute."""
 
 _CRASHES = LOST_REASONS | {Reason.CLOCK_SKEW, Reason.SLOT_UNUSABLE}
-_NEVER_BEGAN = frozenset({Reason.NEVER_DELIVERED, Reason.LAUNCH_FAILED})
+_NEVER_BEGAN = frozenset({Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED, Reason.LAUNCH_FAILED})
 
 
 @value_class(kw_only=True)
@@ -88,8 +88,13 @@ def after_attempt(run: RunRecord, *, policy: Policy, enabled: bool) -> Relaunch 
 
 
 def never_began(run: RunRecord) -> bool:
-    """True if the row only says that no task of the tick ever worked."""
+    """True if the row only says that no task of the tick ever claimed it."""
     return run.attempt == 0 and (run.reason or "").partition(":")[0] in _NEVER_BEGAN
+
+
+def never_started(run: RunRecord) -> bool:
+    """True if `never_began`, and no task of the tick was seen at work either, so that a catch-up repeats nothing."""
+    return never_began(run) and run.reason != Reason.NEVER_CLAIMED
 
 
 def delay_after(times: int) -> timedelta:

@@ -35,6 +35,8 @@ class Reason(StrEnum):
     SUSPENDED = "suspended"
     TOO_LATE = "too_late"
     NEVER_DELIVERED = "never_delivered"
+    NEVER_CLAIMED = "never_claimed"
+    """A task of the tick has been at work for long, and has not claimed."""
     LAUNCH_FAILED = "launch_failed"
     """May be followed by what the platform reported: `launch_failed: AccessDeniedException`."""
     UNCLAIMED = "unclaimed"

@@ -48,6 +48,14 @@ locals {
     CRONCE_METRICS        = "emf"
   }, length(local.pinned) == 0 ? {} : { CRONCE_PINNED_SERVICES = local.pinned_json })
 
+  # The tasks that the watchdog may look at.
+  cluster_names = length(var.cluster_arns) == 0 ? ["*"] : [for arn in var.cluster_arns : split("/", arn)[1]]
+  tasks_arns    = [for name in local.cluster_names : "arn:${local.partition}:ecs:${local.region}:${local.account}:task/${name}/*"]
+  in_clusters = { for operator, clusters in {
+    ArnEquals = var.cluster_arns
+    ArnLike   = length(var.cluster_arns) == 0 ? ["arn:${local.partition}:ecs:${local.region}:${local.account}:cluster/*"] : []
+  } : operator => { "ecs:cluster" = clusters } if length(clusters) > 0 }
+
   launching = [
     { Effect = "Allow", Action = ["scheduler:CreateSchedule", "scheduler:GetSchedule"], Resource = "arn:${local.partition}:scheduler:${local.region}:${local.account}:schedule/${local.group}/*" },
     { Effect = "Allow", Action = "scheduler:ListSchedules", Resource = "*" },
@@ -405,6 +413,9 @@ resource "aws_iam_role_policy" "watchdog" {
       { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.watchdog[0].arn}:*" },
       { Effect = "Allow", Action = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = aws_dynamodb_table.this[0].arn },
       ], local.launching, [
+      { Effect = "Allow", Action = "ecs:ListTasks", Resource = "*", Condition = local.in_clusters },
+      { Effect = "Allow", Action = "ecs:DescribeTasks", Resource = local.tasks_arns },
+      ], [
       for job in sort(keys(local.pinned)) : { Effect = "Allow", Action = "ecs:DescribeServices", Resource = local.pinned[job].service_arn }
     ])
   })

@@ -35,7 +35,7 @@ variable "missed_after" {
 }
 
 variable "cluster_arns" {
-  description = "ARNs of the clusters of the jobs, to limit the task events that invoke the recorder. Empty for all clusters"
+  description = "ARNs of the clusters of the jobs, to limit the task events that invoke the recorder, and the tasks that the watchdog may look at. Empty for all clusters"
   type        = list(string)
   default     = []
   nullable    = false

@@ -271,7 +271,7 @@ def _trusts(document: object, service: str, source: dict[str, object]) -> bool:
 
 
 def _keys(action: str, request: dict[str, Any]) -> dict[str, object]:
-    if action in ("ecs:RunTask", "ecs:StopTask", "ecs:DescribeTasks", "ecs:DescribeServices"):
+    if action in ("ecs:RunTask", "ecs:StopTask", "ecs:ListTasks", "ecs:DescribeTasks", "ecs:DescribeServices"):
         return {"ecs:cluster": _cluster(request)}
     if action == "events:PutEvents":
         # AWS evaluates each entry separately; here entries of several sources match none.

@@ -12,7 +12,7 @@ from cronce.cli.actions.look_up import UNKNOWN, About, RowKind
 from cronce.cli.output.wording import age, length, why_ended
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord
-from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_began
+from cronce.protocol.retrying import MOST_LAUNCHES, Leave, Relaunch, after_attempt, never_started
 from cronce.vocabulary.ledger_urls import without_password
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import CatchUp, OnLost, Policy
@@ -112,7 +112,7 @@ def deserves_a_look(run: RunRecord, now: datetime, kind: RowKind = RowKind.RUN) 
 
 def may_be_run_again(run: RunRecord, now: datetime, about: About) -> bool:
     """True for a run that a person can start as it is, without a release or a check before."""
-    if run.reason == Reason.NEVER_DELIVERED:  # a job without the guard may have done the work
+    if run.reason in (Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED):  # a job without the guard may have done the work
         return False
     return about.kind is RowKind.RUN and deserves_a_look(run, now) and not _is_held(run, now, about.policy)
 
@@ -229,7 +229,7 @@ def _following(run: RunRecord, policy: Policy, *, enabled: bool) -> str:
 def _advise_not_started(run: RunRecord, commands: Commands, about: About) -> Advice:
     again = Step("To run it now:", commands.run_again())
     catch_up = ""
-    if about.policy is not None and never_began(run):
+    if about.policy is not None and never_started(run):
         catches_up = about.policy.catch_up is not CatchUp.NONE and about.enabled and not about.policy.suspend
         who = "The watchdog may catch it up" if catches_up else "No machine starts it"
         catch_up = f" {who} (catch_up={about.policy.catch_up})."
@@ -245,6 +245,10 @@ def _advise_not_started(run: RunRecord, commands: Commands, about: About) -> Adv
         case Reason.NEVER_DELIVERED:
             meaning = f"Not run: no claim came for its tick.{catch_up}"
             unguarded = "If the job does not run under 'cronce exec', its work may be done: check that first."
+            return Advice(meaning, (Step(unguarded), again))
+        case Reason.NEVER_CLAIMED:
+            meaning = "A task of its tick was at work and has not claimed the run. No machine repeats it."
+            unguarded = "The task may still be at work, or its work may be done: check that first, in ECS."
             return Advice(meaning, (Step(unguarded), again))
         case _:
             return Advice(f"Not run: nothing started it, or its task failed to start.{catch_up}", (again,))
