@@ -38,6 +38,29 @@ run "good" {
     condition     = aws_dynamodb_table.this[0].deletion_protection_enabled
     error_message = "Protected by default."
   }
+
+  assert {
+    condition     = jsonencode([local.in_clusters, local.tasks_arns]) == jsonencode([{ ArnLike = { "ecs:cluster" = ["arn:aws:ecs:eu-west-1:111122223333:cluster/*"] } }, ["arn:aws:ecs:eu-west-1:111122223333:task/*/*"]])
+    error_message = "The watchdog may look at the tasks of every cluster of this account and Region."
+  }
+}
+
+run "tasks_of_the_clusters_only" {
+  command = plan
+
+  variables {
+    cluster_arns = ["arn:aws:ecs:eu-west-1:111122223333:cluster/main", "arn:aws:ecs:eu-west-1:111122223333:cluster/jobs"]
+  }
+
+  assert {
+    condition     = local.in_clusters == { ArnEquals = { "ecs:cluster" = var.cluster_arns } }
+    error_message = "The watchdog may list the tasks of these clusters."
+  }
+
+  assert {
+    condition     = join(" ", local.tasks_arns) == "arn:aws:ecs:eu-west-1:111122223333:task/main/* arn:aws:ecs:eu-west-1:111122223333:task/jobs/*"
+    error_message = "And read them."
+  }
 }
 
 run "nothing_with_create_false" {
