@@ -78,7 +78,7 @@ def _checks(mutant: Mutant | None, folder: str, pytest: list[str]) -> list[tuple
         tests = ("tests/conformance/test_store_contract.py", "tests/hostile/test_answers.py")
         return [("tests of the store: ", [*pytest, *tests, "-k", "moto or UpdateItem"])]
     searches = [sys.executable, "-m", "tests.simulation.checks", "--package", folder, *_searches(mutant)]
-    return [("", searches), ("unit tests: ", [*pytest, *_unit_tests()])]
+    return [("", searches), ("unit tests: ", [*pytest, *_unit_tests(mutant)])]
 
 
 def _searches(mutant: Mutant | None) -> list[str]:
@@ -92,7 +92,10 @@ def _searches(mutant: Mutant | None) -> list[str]:
     return ["exhaustive", "effects", "fleet"] if mutant.file.startswith("protocol/") else ["fleet"]
 
 
-def _unit_tests() -> list[str]:
+def _unit_tests(mutant: Mutant | None) -> list[str]:
+    """Those of the protocol, or of the changed file of the Lambda functions."""
+    if mutant and mutant.package == "cronce_lambdas":
+        return [str(_REPOSITORY / "tests" / "lambdas" / f"test_{mutant.file}")]
     folder = _REPOSITORY / "tests" / "unit"
     names = [f"test_{name}.py" for name in ("claiming", "holding", "overlap", "observing", "states")]
     names += ["test_effects.py", "test_claim_effects.py"]

@@ -33,12 +33,14 @@ def test_a_mutant_whose_old_text_is_gone_is_an_error() -> None:
 
 
 @pytest.mark.prove
+@pytest.mark.timeout(1200)
 def test_no_check_fails_on_the_protocol_as_it_is() -> None:
     """Else being caught says nothing."""
     assert caught_by(None) is None
 
 
 @pytest.mark.prove
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_caught(mutant: Mutant, record_property: Callable[[str, object], None]) -> None:
     """By the exhaustive search, a fleet or the unit tests."""
