@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from cronce.cli.actions.may_start import PeriodState, Refuse, Start, period_state, person_may_start
+from cronce.cli.actions.may_start import PeriodState, Refuse, Start, in_words, period_state
 from cronce.cli.output.advice import Commands
+from cronce.protocol.by_person import decide_for_person
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.records import RunRecord
+from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 from tests.support.builders import JOB, LEASE_IS_OVER_AT, PERIOD, T0, TICK, request, run
@@ -24,18 +26,12 @@ def asked(
     *,
     policy: Policy | None = None,
     force: bool = False,
-    at: object = T0,
+    at: datetime = T0,
 ) -> Start | Refuse:
     """The answer to a person who asks at T0."""
-    return person_may_start(
-        standing,
-        holder,
-        policy=policy or Policy(),
-        scheduled_at=T0,
-        force=force,
-        now=at,  # type: ignore[arg-type]
-        commands=COMMANDS,
-    )
+    name = RunName.of(JOB, PERIOD, T0)
+    decision = decide_for_person(standing, holder, name, policy=policy or Policy(), force=force, now=at)
+    return in_words(decision, at, COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -319,8 +319,8 @@ MUTANTS = (
     Mutant(
         "HOLD ignored",
         _CLAIMING,
-        "if ask.policy.on_lost is OnLost.HOLD and ask.force is None:",
-        "if ask.policy.on_lost is OnLost.HOLD and ask.force is not None:",
+        "if ask.policy.on_lost is OnLost.HOLD and not ask.forces(standing.attempt + 1):",
+        "if ask.policy.on_lost is OnLost.HOLD and ask.forces(standing.attempt + 1):",
         "a lost run is repeated by a machine",
     ),
     Mutant(
@@ -333,8 +333,8 @@ MUTANTS = (
     Mutant(
         "success repeated",
         _CLAIMING,
-        "            if ask.force is None:\n",
-        "            if ask.force is None and ask.trigger.by_person:\n",
+        "            if not ask.forces(standing.attempt + 1):\n",
+        "            if not ask.forces(standing.attempt + 1) and ask.trigger.by_person:\n",
         "a late duplicate runs a finished period again",
     ),
     Mutant(

@@ -189,6 +189,22 @@ def test_a_machine_never_forces(given: dict[str, str]) -> None:
         TaskSettings.from_environ(OF_A_TASK | given).claim_request(token="t", owner="me")
 
 
+def test_a_force_may_be_for_one_attempt() -> None:
+    """As a rerun asks for it: a task that comes up late must not repeat the success of another one."""
+    forced = OF_A_TASK | {"CRONCE_TRIGGER": "manual", "CRONCE_FORCE": "why"}
+    any_attempt = TaskSettings.from_environ(forced).claim_request(token="t", owner="me")
+    assert [any_attempt.forces(attempt) for attempt in (1, 2, 3)] == [True, True, True]
+    one = TaskSettings.from_environ(forced | {"CRONCE_FORCE_ATTEMPT": "2"}).claim_request(token="t", owner="me")
+    assert [one.forces(attempt) for attempt in (1, 2, 3)] == [False, True, False]
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "2.0", " 2", "\u0662", "1" * 10, "0x2"])
+def test_the_attempt_of_a_force_is_a_number(text: str) -> None:
+    """The error names the variable."""
+    with pytest.raises(InputInvalidError, match=r"^CRONCE_FORCE_ATTEMPT: "):
+        TaskSettings.from_environ(OF_A_TASK | {"CRONCE_FORCE_ATTEMPT": text})
+
+
 def test_nothing_is_forced_without_the_variable() -> None:
     """Whoever asks."""
     settings = TaskSettings.from_environ(OF_A_TASK | {"CRONCE_TRIGGER": "manual", "CRONCE_FORCE": ""})

@@ -252,6 +252,17 @@ def test_a_launch_for_later_happens_once() -> None:
     assert len(scheduler.one_shots) == 2
 
 
+def test_overrides_that_ecs_would_not_take_are_no_schedule() -> None:
+    """EventBridge Scheduler would take them, and the task could not be started: 8,192 characters with the JSON."""
+    scheduler = FakeScheduler()
+    run_later(scheduler, environment={"CRONCE_NOTE": ""})
+    left = 8192 - len(scheduler.one_shots[0]["Target"]["Input"])
+    assert run_later(scheduler, launch=2, environment={"CRONCE_NOTE": "x" * left}) is True
+    with pytest.raises(CallRefusedError, match="its overrides have 8193 characters, and ECS takes 8192"):
+        run_later(scheduler, launch=3, environment={"CRONCE_NOTE": "x" * (left + 1)})
+    assert len(scheduler.one_shots) == 2
+
+
 def test_a_launch_that_eventbridge_refuses_is_a_permanent_error() -> None:
     """It names call, job and cause."""
     scheduler = FakeScheduler()

@@ -12,6 +12,7 @@ from cronce.vocabulary.environment import (
     ACTOR,
     DATE_IN,
     FORCE,
+    FORCE_ATTEMPT,
     JOB,
     LEDGER,
     NOTE,
@@ -43,9 +44,13 @@ _VARIABLES = {
     "date_in": DATE_IN,
     "trigger": TRIGGER,
     "force": FORCE,
+    "force_attempt": FORCE_ATTEMPT,
     "actor": ACTOR,
     "note": NOTE,
 }
+_LONGEST_ATTEMPT = 9
+"""Digits of the number of an attempt."""
+
 _WHICH_PERIOD = frozenset({"period", "scheduled_time"})
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -70,6 +75,7 @@ class TaskSettings:
         scheduled_at: The nominal time; None if only a period is known.
         force: The reason for repeating a success.
         force_called: The name under which it was given, for errors.
+        force_attempt: The attempt that it is for; None for any.
         actor: The person who decided, if any.
         note: That person's reason, if nothing is forced.
     """
@@ -83,6 +89,7 @@ class TaskSettings:
     trigger: Trigger = Trigger.SCHEDULE
     force: str | None = None
     force_called: str = FORCE
+    force_attempt: int | None = None
     actor: str | None = None
     note: str | None = None
     has_options: bool = True
@@ -108,7 +115,7 @@ class TaskSettings:
         given |= {name: _Text(text, f"--{name}".replace("_", "-")) for name, text in options.items()}
         period, scheduled_at = _which_period(given.get("period"), given.get("scheduled_time"), given.get("date_in"))
         ledger, job = given.get("ledger"), given.get("job")
-        trigger, force = given.get("trigger"), given.get("force")
+        trigger, force, force_attempt = given.get("trigger"), given.get("force"), given.get("force_attempt")
         actor, note = given.get("actor"), given.get("note")
         return cls(
             ledger=ledger.text if ledger else None,
@@ -120,6 +127,7 @@ class TaskSettings:
             trigger=checked_member(Trigger, trigger.text, what=trigger.called) if trigger else Trigger.SCHEDULE,
             force=force.text if force else None,
             force_called=force.called if force else FORCE,
+            force_attempt=_attempt(force_attempt) if force_attempt else None,
             actor=actor.text if actor else None,
             note=note.text if note else None,
         )
@@ -184,6 +192,7 @@ class TaskSettings:
             policy=self.policy,
             trigger=self.trigger,
             force=self.force,
+            force_attempt=self.force_attempt,
             actor=_person() if self.force is not None and self.actor is None else self.actor,
             note=self.note,
         )
@@ -215,6 +224,12 @@ def _period_of_tick(at: datetime, date_in: _Text | None) -> Period:
         return checked_period(PeriodForm.DATE.period(at, date_in.text))
     except InputInvalidError as error:
         raise error.called(date_in.called) from None
+
+
+def _attempt(given: _Text) -> int:
+    if not (given.text.isascii() and given.text.isdigit() and len(given.text) <= _LONGEST_ATTEMPT):
+        raise InputInvalidError(given.called, given.text, "the number of an attempt, such as 2")
+    return int(given.text)
 
 
 def _policy(text: str | None, options: Mapping[str, str]) -> Policy:

@@ -66,6 +66,7 @@ class Mine:
 
 
 # The order of decisions. The first line that applies decides; `Event` names the change that is written.
+# A force is for one attempt, if the person's command named it: else it forces nothing.
 #
 #   no row                 suspended? SKIPPED. Too late? MISSED. Else begin attempt 1.
 #   SUCCEEDED              forced? Begin the next attempt from the start. Else refuse ALREADY_SUCCEEDED.
@@ -90,7 +91,7 @@ def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begi
         return _decide_first(ask, now)
     match standing.status:
         case Status.SUCCEEDED:
-            if ask.force is None:
+            if not ask.forces(standing.attempt + 1):
                 return Refused(RefusalReason.ALREADY_SUCCEEDED, standing)
             return Begin(_next_attempt(ask, standing, now, Event.FORCE))
         case Status.RUNNING:
@@ -147,7 +148,7 @@ def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Beg
 
 
 def _decide_lost(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:
-    if ask.policy.on_lost is OnLost.HOLD and ask.force is None:
+    if ask.policy.on_lost is OnLost.HOLD and not ask.forces(standing.attempt + 1):
         return Refused(RefusalReason.HELD, standing)
     if ask.suspended:
         return Refused(RefusalReason.SUSPENDED, standing)

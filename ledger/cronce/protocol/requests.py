@@ -55,6 +55,7 @@ class ClaimRequest:
         token: Created once for this request, outside every retry.
         owner: The claimant's name in the ledger.
         force: The reason for repeating a success, if a person gave one.
+        force_attempt: The attempt that the force is for; None for any. A task that comes up late forces nothing again.
         actor: The person who decided, if any.
         note: That person's reason, if nothing is forced.
         has_slot: False if every claim of the job is under `ALLOW`, so that its slot need not be read.
@@ -66,6 +67,7 @@ class ClaimRequest:
     policy: Policy
     trigger: Trigger = Trigger.SCHEDULE
     force: str | None = None
+    force_attempt: int | None = None
     actor: str | None = None
     note: str | None = None
     has_slot: bool = True
@@ -86,6 +88,10 @@ class ClaimRequest:
             checked["force"] = checked_words(self.force, what="force", allowed=allowed)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def forces(self, attempt: int) -> bool:
+        """True if a person forces this attempt of the run."""
+        return self.force is not None and self.force_attempt in (None, attempt)
 
     @property
     def job(self) -> str:

@@ -19,6 +19,9 @@ MAX_PERIOD_BYTES = 1000
 MAX_EFFECT_BYTES = 1024
 """Bytes of the key of an effect, or of the name of a step."""
 
+MAX_LINE = 1000
+"""Characters of a person's reason or name: both are part of a task's overrides, which ECS limits to 8,192."""
+
 MAX_SCHEDULE_NAME = 64
 """Characters of the name of a schedule or its group (Scheduler API Reference, CreateSchedule)."""
 
@@ -191,6 +194,17 @@ def checked_words(text: object, *, what: str, allowed: str = "text") -> str:
     if not isinstance(text, str) or not text.strip():
         raise InputInvalidError(what, text, allowed)
     return shortened(text.strip())
+
+
+def checked_line(text: object, *, what: str, most: int = MAX_LINE) -> str:
+    """The line, unchanged: what a person gives with a start, and what becomes a part of the task's overrides.
+
+    Raises:
+        InputInvalidError: It is no printable text of an allowed length, or has nothing to read.
+    """
+    if not isinstance(text, str) or len(text) > most or not text.strip() or not text.isprintable():
+        raise InputInvalidError(what, text, f"1 to {most} characters on one line")
+    return text
 
 
 def optional_words(text: object, *, what: str, allowed: str = "text") -> str | None:

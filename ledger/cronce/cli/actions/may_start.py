@@ -1,4 +1,4 @@
-"""Whether a person may start a run now: the claim's rules, applied before a task is started. Pure."""
+"""Whether a person may start a run now, in words. Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import assert_never
 
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import age, length, short_owner
-from cronce.protocol.claiming import decide
+from cronce.protocol.by_person import MayNotStart, MayStart, attempt_after
 from cronce.protocol.observing import LOST_REASONS
-from cronce.protocol.overlap import Course, course_beside
+from cronce.protocol.overlap import Course
 from cronce.protocol.records import Liveness, RunRecord, UnreadableRow
-from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused
-from cronce.vocabulary.names import RunName
-from cronce.vocabulary.policy import OnLost, Policy
-from cronce.vocabulary.states import Reason, Status, Trigger
-from cronce.vocabulary.values import replace
+from cronce.protocol.requests import RefusalReason
+from cronce.vocabulary.policy import OnLost
+from cronce.vocabulary.states import Reason, Status
 
 
 class PeriodState(StrEnum):
@@ -80,7 +78,7 @@ class Start:
     @property
     def attempt(self) -> int:
         """The number that the attempt will have."""
-        return (self.run.attempt if self.run else 0) + 1
+        return attempt_after(self.run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,67 +100,28 @@ class Refuse:
     wait_for: RunRecord | None = None
 
 
-def person_may_start(
-    run: RunRecord | None,
-    holder: RunRecord | None,
-    *,
-    policy: Policy,
-    scheduled_at: datetime | None,
-    force: bool,
-    now: datetime,
-    commands: Commands,
-) -> Start | Refuse:
-    """The answer that a claim by a person's task would get now.
+def in_words(decision: MayStart | MayNotStart, now: datetime, commands: Commands) -> Start | Refuse:
+    """The decision for a person.
 
     Args:
-        run: The run as it is now; None if no row exists.
-        holder: The run that holds the job's slot; None if the slot is free.
-        policy: The policy of the job.
-        scheduled_at: The nominal time of the run, if it has one.
-        force: True to repeat a success, or to take over a held run.
+        decision: What a claim by the person's task would get.
         now: Aware.
         commands: The command lines to suggest about the run.
     """
-    ask = ClaimRequest(
-        run=RunName.of(commands.job, commands.period, scheduled_at),
-        token="nobody's",  # noqa: S106  # nothing is written
-        owner="nobody",
-        policy=policy,
-        trigger=Trigger.MANUAL,
-    )
-    refused = decide(ask, run, now)
-    forced = force and isinstance(refused, Refused)
-    if forced:
-        refused = decide(replace(ask, force="a person's reason"), run, now)
-    if isinstance(refused, Refused):
-        return _refuse(refused.reason, run, now, commands)
-    if run is not None and run.status is Status.FAILED and run.reason == Reason.UNCLAIMED:
-        # The claim leaves this to the person; the person has to know.
-        if not force:
-            why = (
-                "its task ended with exit code 0 and never claimed the run, so the work may be done."
-                " Check that. Only if it was not done:"
-            )
-            return Refuse(run=run, reason=RefusalReason.HELD, why=why, command=commands.release())
-        forced = True
-    course = Course.START
-    if holder is not None and holder.period != commands.period and holder.liveness(now) is not Liveness.EXPIRED:
-        course = course_beside(holder, policy.concurrency_policy, scheduled_at)
-    if holder is not None and course is Course.STEP_BACK:
-        why = (
-            f"another run of the job is active: {_active(holder, now)}. Wait until it has ended"
-            f" ({policy.concurrency_policy}). To see it:"
-        )
+    beside = decision.beside
+    if isinstance(decision, MayNotStart):
+        if beside is None:
+            return _refuse(decision.reason, decision.run, now, commands)
+        why = f"another run of the job is active: {_active(beside, now)}. Wait until it has ended. To see it:"
         # A row without a lease never changes by itself, so waiting for it is of no use.
-        wait_for = None if holder.liveness(now) is Liveness.NO_LEASE else holder
-        show = commands.show(holder.period)
-        return Refuse(run=run, reason=RefusalReason.OVERLAPPING, why=why, command=show, wait_for=wait_for)
+        wait_for = None if beside.liveness(now) is Liveness.NO_LEASE else beside
+        command = commands.show(beside.period)
+        return Refuse(run=decision.run, reason=decision.reason, why=why, command=command, wait_for=wait_for)
     remark = ""
-    if holder is not None and course is Course.WAIT:
-        remark = f"It will wait for {_active(holder, now)} (WAIT)."
-    elif holder is not None and course is Course.REPLACE:
-        remark = f"It will stop {_active(holder, now)} (REPLACE)."
-    return Start(run=run, forced=forced, remark=remark)
+    if beside is not None:
+        remark = f"It will {'stop' if decision.course is Course.REPLACE else 'wait for'} {_active(beside, now)}"
+        remark = f"{remark} ({decision.course})."
+    return Start(run=decision.run, forced=decision.forced, remark=remark)
 
 
 def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, commands: Commands) -> Refuse:
@@ -176,9 +135,15 @@ def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, command
             left = f", its lease expires in {length(run.lease_until - now)}" if run.lease_until else ""
             why = f"it is active: {_active(run, now)}{left}. To see it:"
             return Refuse(run=run, reason=reason, why=why, command=commands.show(), wait_for=run)
-        case RefusalReason.HELD if run.status is Status.RUNNING:
+        case RefusalReason.HELD if run.status is Status.RUNNING and run.lease_until is None:
             command = commands.release()
             why = "its row has no lease, so no start takes it over. Once its owner has ended:"
+        case RefusalReason.HELD if run.reason == Reason.UNCLAIMED:
+            command = commands.release()
+            why = (
+                "its task ended with exit code 0 and never claimed the run, so the work may be done."
+                " Check that. Only if it was not done:"
+            )
         case RefusalReason.HELD:
             why = (
                 "it is held after a crash (on_lost=HOLD), because it is unknown how far it got. If it may be run again:"

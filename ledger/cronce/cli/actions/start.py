@@ -7,21 +7,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.may_start import Refuse, Start, person_may_start
+from cronce.cli.actions.may_start import Refuse, Start, in_words
 from cronce.cli.output.advice import Commands
 from cronce.client.ledger import Ledger
+from cronce.protocol.by_person import variables_of
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
-from cronce.vocabulary.environment import ACTOR, FORCE, NOTE
-from cronce.vocabulary.errors import InputInvalidError, RecordUnreadableError
-from cronce.vocabulary.policy import ConcurrencyPolicy
+from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.names import checked_line
 from cronce.vocabulary.states import Trigger
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
-
-_LONGEST_REASON = 1000
-"""Characters of a reason or a name: both are part of the task's overrides, which ECS limits to 8,192."""
 
 
 class Starter:
@@ -55,30 +52,22 @@ class Starter:
             InputInvalidError: The reason or the name is too long.
         """
         for what, text in (("--reason", reason), ("--actor", actor)):
-            if text is not None and (len(text) > _LONGEST_REASON or not text.strip() or not text.isprintable()):
-                raise InputInvalidError(what, text, f"1 to {_LONGEST_REASON} characters on one line")
+            if text is not None:
+                checked_line(text, what=what)
         self.ledger, self.definition = ledger, definition
         self._launcher, self._commands = launcher, commands
         self._trigger, self._actor, self._reason, self._force = trigger, actor, reason, force
 
     def may_start(self, period: str) -> Start | Refuse:
         """Whether the task of that run would get its claim now."""
-        job, policy = self.definition.job, self.definition.policy
-        free = policy.concurrency_policy is ConcurrencyPolicy.ALLOW
+        from cronce.ecs.reruns import person_may_start  # noqa: PLC0415  # only what is used is loaded
+
+        now = datetime.now(UTC)
         try:
-            run = self.ledger.run(job, period)
-            holder = None if free else self.ledger.holder(job)
+            decision = person_may_start(self.ledger, self.definition, period, force=self._force, now=now)
         except RecordUnreadableError as error:
             return Refuse(run=None, reason=RefusalReason.HELD, why=str(error))
-        return person_may_start(
-            run,
-            holder,
-            policy=policy,
-            scheduled_at=self._scheduled_at(run, period),
-            force=self._force,
-            now=datetime.now(UTC),
-            commands=replace(self._commands, period=period),
-        )
+        return in_words(decision, now, replace(self._commands, period=period))
 
     def start(self, period: str, start: Start) -> StartedAttempt | str:
         """Start the task, or return the reason why ECS did not.
@@ -87,12 +76,13 @@ class Starter:
             CallUnavailableError: ECS did not answer. Starting again with the same arguments starts no second task.
         """
         from cronce.ecs import NotLaunched  # noqa: PLC0415  # only what is used is loaded
+        from cronce.ecs.reruns import nominal_time  # noqa: PLC0415
 
-        given = {ACTOR: self._actor} | ({FORCE if start.forced else NOTE: self._reason} if self._reason else {})
+        given = variables_of(start.run, forced=start.forced, actor=self._actor, reason=self._reason)
         launched = self._launcher.run(
             self.definition,
             period,
-            scheduled_at=self._scheduled_at(start.run, period),
+            scheduled_at=nominal_time(self.definition, start.run, period),
             trigger=self._trigger,
             attempt=start.attempt,
             environment=given,
@@ -112,6 +102,3 @@ class Starter:
             before=run,
             task=task,
         )
-
-    def _scheduled_at(self, run: RunRecord | None, period: str) -> datetime | None:
-        return (run.scheduled_at if run else None) or self.definition.tick_of(period)
