@@ -33,6 +33,7 @@ class LedgerFunction(Construct):
         lost_events: The queue for events that failed all of Lambda's tries. None if the next event makes up for a
             lost one; then a failed event is not tried again.
         wildcards: Resource with a wildcard in `statements` -> its reason.
+        function_name: The function's name; by default CloudFormation generates one.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class LedgerFunction(Construct):
         timeout: cdk.Duration,
         lost_events: sqs.IQueue | None,
         wildcards: Mapping[str, str],
+        function_name: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.log_group = logs.LogGroup(
@@ -65,6 +67,7 @@ class LedgerFunction(Construct):
         self.function = lambda_.Function(
             self,
             "Function",
+            function_name=function_name,
             code=lambda_code(self),
             handler=f"cronce_lambdas.{module}.handler",
             runtime=lambda_.Runtime.PYTHON_3_13,

@@ -1,4 +1,4 @@
-"""The two functions of a ledger: the recorder of stopped tasks, and the watchdog of missed ticks and lost runs."""
+"""The functions of a ledger: the recorder of stopped tasks, the watchdog of missed ticks and lost runs, and reruns."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ _REST_OF_PATTERN = 128
 """Characters of an event pattern besides its detail."""
 
 EVENT_SOURCE = "cronce"
-"""The source of the events that both functions put on the default bus."""
+"""The source of the events that recorder and watchdog put on the default bus."""
 
 RECORDER_MINUTES = 1
 """The recorder's timeout; its queue hides a message for six times as long (Lambda Developer Guide)."""
 
 _WATCHDOG_MINUTES = 5
+_RERUN_SECONDS = 30
 _TASK_STOPPED = "ECS Task State Change"
 
 
 class Observers:
-    """Both functions of a ledger, with the rules and the queue that invoke them.
+    """The two functions that every ledger has, with the rules and the queue that invoke them.
 
     Attributes:
         recorder: Settles the run of a task that stopped, and of a tick that could not be delivered.
@@ -52,11 +53,7 @@ class Observers:
         self, scope: Construct, ledger: RunLedgerBase, clusters: Sequence[ecs.ICluster] | None, missed_after: timedelta
     ) -> None:
         self._pinned: list[dict[str, str]] = []
-        variables = {
-            LEDGER: ledger.table_url,
-            SCHEDULE_GROUP: ledger.schedule_group_ref,
-            METRICS: "emf",
-        }
+        variables = _variables(ledger)
         self.recorder = LedgerFunction(
             scope,
             "Recorder",
@@ -65,6 +62,7 @@ class Observers:
             statements=[
                 _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
+                _sending_events(scope),
                 _reporting_lost_events(ledger),
             ],
             description="Settles the run of a task that stopped or could not be started, and has it started again",
@@ -83,6 +81,7 @@ class Observers:
             statements=[
                 _rows(ledger, "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
                 *_launching(scope, ledger),
+                _sending_events(scope),
                 _listing_tasks(scope, clusters),
                 iam.PolicyStatement(actions=["ecs:DescribeTasks"], resources=tasks),
             ],
@@ -165,6 +164,26 @@ class Observers:
         self.recorder.allow(iam.PolicyStatement(actions=takes, resources=queue))
 
 
+def rerun_function(scope: Construct, ledger: RunLedgerBase, function_name: str | None) -> LedgerFunction:
+    """Create the function that has a run started for a person, if its task would be admitted."""
+    return LedgerFunction(
+        scope,
+        "Rerun",
+        module="rerun",
+        environment=_variables(ledger),
+        statements=[_rows(ledger, "dynamodb:GetItem"), *_launching(scope, ledger)],
+        description="Has a run started that a person asks for",
+        timeout=cdk.Duration.seconds(_RERUN_SECONDS),
+        lost_events=None,
+        wildcards=_wildcards(scope, ledger),
+        function_name=function_name,
+    )
+
+
+def _variables(ledger: RunLedgerBase) -> dict[str, str]:
+    return {LEDGER: ledger.table_url, SCHEDULE_GROUP: ledger.schedule_group_ref, METRICS: "emf"}
+
+
 def _known_length(value: object) -> int:
     """The length of the JSON, without what is known only at deployment."""
     return len(TOKEN.sub("", json.dumps(value)))
@@ -185,14 +204,13 @@ def _rows(ledger: RunLedgerBase, *actions: str) -> iam.PolicyStatement:
 
 
 def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatement]:
-    """Return the permissions to start a run by a one-shot schedule with its job's scheduler role, and to report it.
+    """Return the permissions to start a run by a one-shot schedule with its job's scheduler role.
 
-    With these, neither function can start a task itself or pass a task's role.
+    With these, no function can start a task itself or pass a task's role.
     """
     stack = cdk.Stack.of(scope)
     group = ledger.schedule_group_ref
     roles = roles_of(stack, group)
-    bus = stack.format_arn(service="events", resource="event-bus", resource_name="default")
     return [
         iam.PolicyStatement(
             actions=["scheduler:CreateSchedule", "scheduler:GetSchedule"], resources=[schedules_of(stack, group)]
@@ -202,11 +220,6 @@ def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatem
             actions=["iam:PassRole"],
             resources=[roles],
             conditions={"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
-        ),
-        iam.PolicyStatement(
-            actions=["events:PutEvents"],
-            resources=[bus],
-            conditions={"StringEquals": {"events:source": EVENT_SOURCE}},
         ),
     ]
 
@@ -226,6 +239,15 @@ def _tasks(scope: Construct, clusters: Sequence[ecs.ICluster] | None) -> list[st
     """Return the ARNs of the tasks of the clusters, or of every cluster."""
     stack = cdk.Stack.of(scope)
     return [tasks_of(stack, cluster.cluster_name) for cluster in clusters or ()] or [tasks_of(stack, "*")]
+
+
+def _sending_events(scope: Construct) -> iam.PolicyStatement:
+    bus = cdk.Stack.of(scope).format_arn(service="events", resource="event-bus", resource_name="default")
+    return iam.PolicyStatement(
+        actions=["events:PutEvents"],
+        resources=[bus],
+        conditions={"StringEquals": {"events:source": EVENT_SOURCE}},
+    )
 
 
 def _wildcards(scope: Construct, ledger: RunLedgerBase) -> dict[str, str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cached_property
 
 from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -20,7 +21,8 @@ from cronce_cdk._account_and_region import deployed_together, is_of
 from cronce_cdk._checks import FinishedTree, duration, is_text, is_token, kinds, listed, refusal
 from cronce_cdk._jsii_cache import stack_of, top_of
 from cronce_cdk._limits import TABLE_NAME
-from cronce_cdk._observers import RECORDER_MINUTES, Observers
+from cronce_cdk._names import function_name, queue_name
+from cronce_cdk._observers import RECORDER_MINUTES, Observers, rerun_function
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 _MOST_RECEIVES = 100
@@ -34,7 +36,8 @@ class RunLedger(RunLedgerBase):
 
     It also creates the schedule group of its jobs, a dead-letter queue for ticks that could not be started, and two
     Lambda functions. The recorder settles the run of a task as soon as ECS reports that the task stopped. The
-    watchdog checks each minute for ticks that were not delivered and for runs whose lease expired.
+    watchdog checks each minute for ticks that were not delivered and for runs whose lease expired. `grant_rerun` adds a
+    third one.
 
     Example:
         ```python
@@ -124,7 +127,7 @@ class RunLedger(RunLedgerBase):
         self.unsettled_queue = sqs.Queue(
             self,
             "Unsettled",
-            queue_name=self._name and _queue_name(self._name, "unsettled"),
+            queue_name=self._name and queue_name(self._name, "unsettled"),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=Duration.days(14),
@@ -132,7 +135,7 @@ class RunLedger(RunLedgerBase):
         self.dead_letter_queue = sqs.Queue(
             self,
             "DeadLetters",
-            queue_name=self._name and _queue_name(self._name, "dead-letters"),
+            queue_name=self._name and queue_name(self._name, "dead-letters"),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=Duration.days(14),
@@ -180,6 +183,16 @@ class RunLedger(RunLedgerBase):
             return existing
         return RunLedger.from_table_name(other, construct_id, table_name=self._name)
 
+    @cached_property
+    def rerun_function(self) -> lambda_.Function:
+        """The function that has a run started for a person; created when it is first asked for."""
+        return rerun_function(self, self, self._name and function_name(self._name, "rerun")).function
+
+    @property
+    def rerun_function_arn(self) -> str:
+        """See `RunLedgerBase.rerun_function_arn`."""
+        return self.rerun_function.function_arn
+
     def watch(self, scope: Construct, cluster: ecs.ICluster, service: ecs.FargateService, job: str) -> bool:
         """See `RunLedgerBase.watch`."""
         ours = stack_of(scope) is stack_of(self)
@@ -210,8 +223,8 @@ class _ExistingRunLedger(RunLedgerBase):
         self.schedule_group = scheduler.ScheduleGroup.from_schedule_group_name(
             self, "Schedules", schedule_group_name(name)
         )
-        self.dead_letter_queue = self._queue("DeadLetters", _queue_name(name, "dead-letters"))
-        self.unsettled_queue = self._queue("Unsettled", _queue_name(name, "unsettled"))
+        self.dead_letter_queue = self._queue("DeadLetters", queue_name(name, "dead-letters"))
+        self.unsettled_queue = self._queue("Unsettled", queue_name(name, "unsettled"))
 
     def _queue(self, construct_id: str, name: str) -> sqs.IQueue:
         arn = Stack.of(self).format_arn(service="sqs", resource=name)
@@ -233,14 +246,3 @@ def _checked_patience(scope: Construct, missed_after: object) -> timedelta:
         allowed = "whole seconds, from 1m (the precision of EventBridge Scheduler) to 24h"
         raise refusal(scope, "missed_after", format_duration(patience), allowed)
     return patience
-
-
-def _queue_name(table_name: str, role: str) -> str:
-    """Return the name of a queue of the ledger: at most 80 characters, without dots."""
-    name = table_name.replace(".", "-")
-    stem = name if name == table_name and len(name) <= 66 else f"{name[:50]}-{_short_hash(table_name)}"
-    return f"{stem}-{role}"
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -23,6 +23,7 @@ from cronce.vocabulary.metrics import METRIC_OF_EVENT, dimensions_of
 from cronce_cdk._checks import is_text, is_token, job_name, refusal
 from cronce_cdk._jsii_cache import stack_of
 from cronce_cdk._metrics import count_of
+from cronce_cdk._names import function_name
 
 READ_ACTIONS = ("dynamodb:GetItem", "dynamodb:Query")
 
@@ -155,6 +156,32 @@ class RunLedgerBase(Construct):
             ConstructConfigError: The ledger cannot hold a job of this name.
         """
         return self._grant(grantee, SWAP_ACTIONS, job)
+
+    def grant_rerun(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow `grantee` to invoke the ledger's rerun function, as `cronce rerun --through` does, and nothing else.
+
+        This is for people who must not hold `ScheduledTask.grant_run`: they choose a job, a period and a reason, and no
+        command. A `RunLedger` creates the function at the first grant; another app's ledger must have it.
+        `grant_read` is needed as well for `--follow`.
+
+        Raises:
+            ConstructConfigError: The function is in another stack, and the ledger has no `table_name`.
+        """
+        arn = self.rerun_function_arn
+        if isinstance(grantee, Construct):
+            arn = self.seen_from(grantee).rerun_function_arn
+        return iam.Grant.add_to_principal(grantee=grantee, actions=["lambda:InvokeFunction"], resource_arns=[arn])
+
+    @property
+    def rerun_function_arn(self) -> str:
+        """The ARN of the function behind `cronce rerun --through`, by its name."""
+        assert self._name is not None  # noqa: S101  # only a `RunLedger` has none, and knows its function
+        return cdk.Stack.of(self).format_arn(
+            service="lambda",
+            resource="function",
+            resource_name=function_name(self._name, "rerun"),
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
 
     def metric_missed(self, *, job: str | None = None, period: Duration | None = None) -> cloudwatch.Metric:
         """Count ticks that were not delivered, of one job or of all."""

@@ -34,7 +34,7 @@ class PinnedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings of both functions.
+    """The settings of the functions.
 
     Attributes:
         url: URL of the ledger.

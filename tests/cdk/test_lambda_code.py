@@ -128,9 +128,10 @@ def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
     archive.write_bytes(lambda_archive())
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r});"
-        "import cronce_lambdas.recorder as r, cronce_lambdas.watchdog;"
+        "import cronce_lambdas.recorder as r, cronce_lambdas.rerun as a, cronce_lambdas.watchdog;"
         "from importlib.resources import files;"
-        "print(r.__file__, list(r.handler({}, None)), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file())"
+        "print(r.__file__, list(r.handler({}, None)), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file());"
+        "print(a.handler({}, None)['reason'])"
     )
     done = subprocess.run(
         [sys.executable, "-ISc", code],
@@ -139,7 +140,7 @@ def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True"]
+    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True", "INVALID"]
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,12 @@ def _only(stack: cdk.Stack, kind: str) -> dict[str, Any]:
     return resource
 
 
+def _named(stack: cdk.Stack, kind: str, prefix: str) -> list[tuple[str, dict[str, Any]]]:
+    """The resources of the type whose logical ID begins so."""
+    found = assertions.Template.from_stack(stack).find_resources(kind)
+    return [(name, {**each}) for name, each in found.items() if name.startswith(prefix)]
+
+
 def _role(stack: cdk.Stack) -> iam.Role:
     return iam.Role(stack, "TaskRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
 
@@ -553,6 +559,74 @@ def test_two_stacks_share_a_ledger_without_an_export() -> None:
     assert "dynamodb://runs?region=eu-west-1" in text
     assert ":sqs:eu-west-1:111122223333:runs-dead-letters" in text
     assert ":table/runs" in text
+
+
+def test_a_rerun_grant_is_to_invoke_one_function_and_nothing_else(stack: cdk.Stack) -> None:
+    """By its exact ARN, without versions; the function is made at the first grant, and once."""
+    ledger = RunLedger(stack, "Ledger")
+    ledger.grant_rerun(_role(stack))
+    ledger.grant_rerun(iam.ManagedPolicy(stack, "Others"))
+    [(name, _)] = _named(stack, "AWS::Lambda::Function", "LedgerRerun")
+    document = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]
+    assert document["Statement"] == [
+        {"Action": "lambda:InvokeFunction", "Effect": "Allow", "Resource": {"Fn::GetAtt": [name, "Arn"]}}
+    ]
+
+
+def test_without_a_grant_there_is_no_rerun_function(stack: cdk.Stack) -> None:
+    """Two functions, as before; what is not there cannot be invoked."""
+    RunLedger(stack, "Ledger")
+    assert len(_resources(stack, "AWS::Lambda::Function")) == 2
+    assert _named(stack, "AWS::IAM::Role", "LedgerRerun") == []
+
+
+def test_the_rerun_function_reads_rows_and_creates_schedules_with_the_jobs_roles(stack: cdk.Stack) -> None:
+    """It writes no row, sends no event and cannot call RunTask."""
+    ledger = RunLedger(stack, "Ledger", table_name="my.runs")
+    ledger.grant_rerun(_role(stack))
+    [(_, role)] = _named(stack, "AWS::IAM::Role", "LedgerRerun")
+    [policy] = role["Properties"]["Policies"]
+    actions = [each["Action"] for each in policy["PolicyDocument"]["Statement"]]
+    assert {action for each in actions for action in (each if isinstance(each, list) else [each])} == {
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+        "dynamodb:GetItem",
+        "scheduler:CreateSchedule",
+        "scheduler:GetSchedule",
+        "scheduler:ListSchedules",
+        "iam:PassRole",
+    }
+    [passing] = [each for each in policy["PolicyDocument"]["Statement"] if each["Action"] == "iam:PassRole"]
+    assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    [(_, function)] = _named(stack, "AWS::Lambda::Function", "LedgerRerun")
+    properties = function["Properties"]
+    assert properties["FunctionName"] == "my-runs-8db6d1a191cd-rerun"
+    assert (properties["Handler"], properties["Timeout"]) == ("cronce_lambdas.rerun.handler", 30)
+    [(_, log)] = _named(stack, "AWS::Logs::LogGroup", "LedgerRerun")
+    assert log["Properties"]["RetentionInDays"] == 30
+
+
+def test_a_rerun_grant_in_another_stack_names_the_function(stack: cdk.Stack) -> None:
+    """By the name that follows from the table's; a ledger of another app gets no function from here."""
+    app = cdk.App()
+    ledgers, others = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Others"))
+    RunLedger(ledgers, "Ledger", table_name="runs").grant_rerun(_role(others))
+    RunLedger.from_table_name(stack, "Ledger", table_name="runs").grant_rerun(_role(stack))
+    for grantees in (others, stack):
+        [statement] = _only(grantees, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+        assert statement["Resource"]["Fn::Join"][1][-1] == ":lambda:eu-west-1:111122223333:function:runs-rerun"
+    assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+    assert _resources(stack, "AWS::Lambda::Function") == []
+    [(_, function)] = _named(ledgers, "AWS::Lambda::Function", "LedgerRerun")
+    assert function["Properties"]["FunctionName"] == "runs-rerun"
+
+
+def test_a_rerun_grant_in_another_stack_needs_a_table_name() -> None:
+    """The function would have a name that only the other stack knows."""
+    app = cdk.App()
+    ledgers, others = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Others"))
+    with pytest.raises(ConstructConfigError, match="one with a table_name"):
+        RunLedger(ledgers, "Ledger").grant_rerun(_role(others))
 
 
 def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:

@@ -112,6 +112,7 @@ def _people(shop: Shop) -> None:
     for grantee in (iam.ManagedPolicy(shop.stack, "OnCall"), role):
         shop.ledger.grant_read(grantee)
         shop.ledger.grant_release(grantee)
+        shop.ledger.grant_rerun(grantee)
         job.grant_run(grantee)
 
 

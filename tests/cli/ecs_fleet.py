@@ -42,6 +42,7 @@ class Fleet:
         failures: What RunTask answers instead of a task.
         refusal: An error code that RunTask answers with.
         before_step: Called before each step, with its number.
+        one_shots: The schedules that start a task in the next step, by name.
     """
 
     ledger: Ledger
@@ -53,6 +54,7 @@ class Fleet:
     refusal: str | None = None
     before_step: Callable[[int], None] = lambda _number: None
     steps: int = 0
+    one_shots: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_job(
         self,
@@ -101,6 +103,9 @@ class Fleet:
         """Let each task do the next thing: claim, or come to its end."""
         self.steps += 1
         self.before_step(self.steps)
+        for name, made in self.one_shots.items():
+            self._start(f"arn:aws:ecs:eu-west-1:123456789012:task/shop/{name}", json.loads(made["Target"]["Input"]))
+        self.one_shots.clear()
         for task in self.tasks:
             if not task.stopped:
                 self._work(task)
@@ -120,6 +125,13 @@ class Fleet:
         elif task.does == "fail":
             task.answer.fail("the mail server said no", exit_code=3)
             task.stopped = True
+
+    def _start(self, arn: str, overrides: Mapping[str, Any]) -> Task:
+        (container,) = overrides["containerOverrides"]
+        environ = {each["name"]: each["value"] for each in container["environment"]}
+        task = Task(arn, environ, self.does.get(environ["CRONCE_PERIOD"], "succeed"))
+        self.tasks.append(task)
+        return task
 
     # The clients' methods, with the arguments that the launcher gives.
 
@@ -145,11 +157,18 @@ class Fleet:
         arn = f"arn:aws:ecs:eu-west-1:123456789012:task/shop/{clientToken}"
         standing = next((task for task in self.tasks if task.arn == arn), None)
         if standing is None:
-            (container,) = overrides["containerOverrides"]
-            environ = {each["name"]: each["value"] for each in container["environment"]}
-            standing = Task(arn, environ, self.does.get(environ["CRONCE_PERIOD"], "succeed"))
-            self.tasks.append(standing)
+            standing = self._start(arn, overrides)
         return {"tasks": [{"taskArn": arn, "lastStatus": "STOPPED" if standing.stopped else "PENDING"}]}
+
+    def create_schedule(self, *, GroupName: str, Name: str, **request: Any) -> dict[str, Any]:  # noqa: N803, ANN401
+        """As EventBridge Scheduler, for one-shot schedules."""
+        assert GroupName == GROUP
+        if self.refusal:
+            raise _error(self.refusal, "no", "CreateSchedule")
+        if Name in self.one_shots:
+            raise _error("ConflictException", "it exists", "CreateSchedule")
+        self.one_shots[Name] = request
+        return {"ScheduleArn": Name}
 
     def describe_tasks(self, *, tasks: list[str], **_: object) -> dict[str, Any]:
         """As ECS."""

@@ -38,7 +38,9 @@ SECTIONS = {
     "A clock with a configuration in its image": "CONFIGUREDTaskTaskRole",
     "A foreign clock": "PINNEDTaskTaskRole",
     "A person who reads": "Reader",
+    "The rerun function": "LedgerRerunRole",
     "A person who runs periods again": "Runner",
+    "A person who asks for reruns": "Asker",
     "A person who releases runs": "Releaser",
     "The dead-letter queues": "LedgerDeadLetters",
     "The functions": "Ledger",
@@ -92,6 +94,7 @@ def resources() -> Mapping[str, Any]:
         PinnedScheduler(shop.stack, name, ledger=shop.ledger, cluster=shop.cluster, image=image, **kind)
     shop.ledger.grant_read(iam.ManagedPolicy(shop.stack, "Reader"))
     shop.ledger.grant_release(iam.ManagedPolicy(shop.stack, "Releaser"))
+    shop.ledger.grant_rerun(iam.ManagedPolicy(shop.stack, "Asker"))
     job.grant_run(iam.ManagedPolicy(shop.stack, "Runner"))
     found: Mapping[str, Any] = assertions.Template.from_stack(shop.stack).to_json()["Resources"]
     return found

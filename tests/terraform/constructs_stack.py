@@ -31,6 +31,7 @@ def synthesized() -> dict[str, Any]:
     ledger = RunLedger(
         stack, "Ledger", table_name="runs.of-shop", clusters=[cluster], missed_after=timedelta(minutes=10)
     )
+    assert ledger.rerun_function.node.id == "Function"  # created when it is first asked for
     digest = ScheduledTask(
         stack,
         "Digest",

@@ -33,6 +33,10 @@ PATHS = {
     "Ledger/Watchdog/Role/Resource": "module.ledger.aws_iam_role.watchdog",
     "Ledger/Watchdog/Function/Resource": "module.ledger.aws_lambda_function.watchdog",
     "Ledger/Watchdog/Function/EventInvokeConfig": "module.ledger.aws_lambda_function_event_invoke_config.watchdog",
+    "Ledger/Rerun/Log/Resource": "module.ledger.aws_cloudwatch_log_group.rerun",
+    "Ledger/Rerun/Role/Resource": "module.ledger.aws_iam_role.rerun",
+    "Ledger/Rerun/Function/Resource": "module.ledger.aws_lambda_function.rerun",
+    "Ledger/Rerun/Function/EventInvokeConfig": "module.ledger.aws_lambda_function_event_invoke_config.rerun",
     "Ledger/EachMinute/Resource": "module.ledger.aws_cloudwatch_event_rule.each_minute",
     "Ledger/EachMinute/AllowEventRule": "module.ledger.aws_lambda_permission.each_minute",
     **{

@@ -45,7 +45,9 @@ def _planned_function(values: dict[str, Any]) -> dict[str, Any]:
     environment = dict(one(values["environment"])["variables"])
     if "CRONCE_PINNED_SERVICES" in environment:
         environment["CRONCE_PINNED_SERVICES"] = services_of(environment["CRONCE_PINNED_SERVICES"])
+    named = values["handler"] == "cronce_lambdas.rerun.handler"  # CloudFormation generates the names of the others
     return {
+        "FunctionName": values["function_name"] if named else None,
         "Description": values["description"],
         "Handler": values["handler"],
         "Runtime": values["runtime"],

@@ -14,7 +14,7 @@ from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import schedule_group_name, schedule_name_stem
 from cronce.vocabulary.policy import Policy
 from cronce_cdk import ConstructConfigError
-from cronce_cdk.run_ledger import _queue_name
+from cronce_cdk._names import function_name, queue_name
 from tests.support.terraform import LANE, MODULES, ROOT
 from tests.terraform.facts import planned_resources
 from tests.terraform.hcl import NAMES, cases, of_module, texts_of, written
@@ -150,11 +150,12 @@ def test_the_names_that_follow_from_a_ledgers_are_those_of_the_constructs(
 ) -> None:
     """Also those that the other modules derive, for a ledger of another state."""
     group = schedule_group_name(name)
-    dead_letters, unsettled = (_queue_name(name, role) for role in ("dead-letters", "unsettled"))
+    dead_letters, unsettled = (queue_name(name, role) for role in ("dead-letters", "unsettled"))
     ledger, job = f'module.ledger["{name}"]', f'module.of_another_state["{name}"]'
     assert names[f"{ledger}.aws_scheduler_schedule_group.this"]["name"] == group
     assert names[f"{ledger}.aws_sqs_queue.dead_letters"]["name"] == dead_letters
     assert names[f"{ledger}.aws_sqs_queue.unsettled"]["name"] == unsettled
+    assert names[f"{ledger}.aws_lambda_function.rerun"]["function_name"] == function_name(name, "rerun")
     schedule = names[f"{job}.aws_scheduler_schedule.this"]
     assert schedule["group_name"] == group
     assert schedule["target"][0]["dead_letter_config"][0]["arn"].rpartition(":")[2] == dead_letters

@@ -215,7 +215,9 @@ def commands_for(ctx: click.Context, job: str, period: str) -> Commands:
         period,
         ledger=_to_repeat(ctx, "url"),
         group=_to_repeat(ctx, "group"),
-        has_schedules=is_in_dynamodb(url) or bool(ctx.params.get("group") or os.environ.get(SCHEDULE_GROUP)),
+        through=_to_repeat(ctx, "through"),
+        has_schedules=is_in_dynamodb(url)
+        or bool(ctx.params.get("group") or os.environ.get(SCHEDULE_GROUP) or ctx.params.get("through")),
     )
 
 

@@ -13,6 +13,9 @@ from cronce.vocabulary.names import MAX_SCHEDULE_NAME, checked_job, checked_peri
 _GROUP = re.compile(rf"[0-9A-Za-z_.-]{{1,{MAX_SCHEDULE_NAME}}}")
 """The name of a schedule group (Scheduler API Reference, CreateScheduleGroup)."""
 
+_FUNCTION = re.compile(r"(arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[0-9A-Za-z_-]{1,64}")
+"""The name or ARN of a function, without a version: an invocation grant is for the function (Lambda API, Invoke)."""
+
 Callback = Callable[[click.Context, click.Parameter, str | None], str | None]
 """What click calls with the text of a parameter, None if it was not given."""
 
@@ -42,6 +45,13 @@ def _group(name: str, *, what: str) -> str:
     return name
 
 
+def _function(name: str, *, what: str) -> str:
+    if not _FUNCTION.fullmatch(name):
+        raise InputInvalidError(what, name, "the name or ARN of a Lambda function, without a version")
+    return name
+
+
 TEXT = checked_by(_with_words)
 """Text that is not blank: `--reason "$WHY"` with an unset variable is a mistake, and not an absent option."""
 JOB, PERIOD, GROUP = checked_by(checked_job), checked_by(checked_period), checked_by(_group)
+FUNCTION = checked_by(_function)

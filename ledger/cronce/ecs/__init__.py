@@ -4,11 +4,12 @@ The EventBridge schedule is the definition of the job. Everything that starts a 
 Scheduler itself, reads the definition from there and fixes the period:
 
 - People and the clock start a task now: `Launcher.run` calls RunTask.
-- The recorder and the watchdog start a task later: `Launcher.run_later` creates a one-shot schedule, which deletes
-  itself. So they need neither RunTask nor the roles of the tasks (docs/adr/0007-one-shot-launches.md).
+- The Lambda functions start a task later: `Launcher.run_later` creates a one-shot schedule, which deletes itself. So
+  they need neither RunTask nor the roles of the tasks (docs/adr/0007-one-shot-launches.md).
 
 `definition` is pure and interprets the answer of GetSchedule. `names` derives the name of a launch, so that the
-same launch requested twice happens once. `launcher` calls EventBridge Scheduler and ECS.
+same launch requested twice happens once. `launcher` calls EventBridge Scheduler and ECS. `reruns` asks the ledger
+whether a person's task would be admitted.
 """
 
 from cronce.aws.errors import CallRefusedError, CallUnavailableError

@@ -128,10 +128,10 @@ class JobDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingTask:
-    """A task that a machine arranged: EventBridge Scheduler starts it once.
+    """A task that a one-shot schedule starts.
 
     Attributes:
-        trigger: Which machine arranged it: RETRY or CATCH_UP.
+        trigger: RETRY or CATCH_UP if a machine arranged it, MANUAL if a person did.
     """
 
     job: str
@@ -141,7 +141,7 @@ class WaitingTask:
 
 
 def waiting_task(schedule: Mapping[str, Any]) -> WaitingTask | None:
-    """The task that a one-shot schedule starts; None if it is none that a machine arranged.
+    """The task that a one-shot schedule starts; None if it is none of a job.
 
     Args:
         schedule: The answer of GetSchedule.

@@ -23,6 +23,9 @@ from cronce.vocabulary.states import Trigger
 MOST_LAUNCHES_AT_ONCE = 10
 """How many launches of one attempt `run` tries. It skips launches whose task has already stopped."""
 
+_MOST_OVERRIDES = 8192
+"""Characters of a task's overrides, as JSON (ECS API Reference, RunTask)."""
+
 _TASK_CLUSTER = re.compile(r"arn:[^:]+:ecs:[^:]+:[0-9]*:task/(?P<cluster>[^/]+)/")
 
 
@@ -206,6 +209,7 @@ class Launcher:
         attempt: int,
         launch: int,
         not_before: datetime,
+        environment: Mapping[str, str] | None = None,
     ) -> bool:
         """Have EventBridge Scheduler start one task for the period, at the first whole minute not before `not_before`.
 
@@ -217,6 +221,7 @@ class Launcher:
             attempt: The number that the attempt will have.
             launch: Number of this launch within the attempt.
             not_before: Aware, and a few seconds in the future.
+            environment: Additional variables for the job's container.
 
         Returns:
             True if this call created the one-shot schedule, False if it already exists.
@@ -225,11 +230,17 @@ class Launcher:
             CallUnavailableError: EventBridge Scheduler did not answer, or is busy.
             CallRefusedError: EventBridge Scheduler rejects the schedule.
         """
-        overrides = launch_overrides(definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=launch)
+        overrides = launch_overrides(
+            definition, period, scheduled_at=scheduled_at, trigger=trigger, launch=launch, environment=environment
+        )
+        text, what = json.dumps(overrides), f"{definition.job} {period}"
+        if len(text) > _MOST_OVERRIDES:  # only RunTask would refuse it, when nobody waits for its answer
+            limit = f"its overrides have {len(text)} characters, and ECS takes {_MOST_OVERRIDES}"
+            raise CallRefusedError(f"create_schedule for {what}", limit)
         try:
             self._scheduler.call(
                 "create_schedule",
-                f"{definition.job} {period}",
+                what,
                 GroupName=definition.group_name,
                 Name=one_shot_name(definition.job, period, attempt=attempt, launch=launch),
                 Description=f"{trigger}, attempt {attempt}, launch {launch}: {definition.job} {period}"[:512],
@@ -238,7 +249,7 @@ class Launcher:
                 FlexibleTimeWindow={"Mode": "OFF"},
                 ActionAfterCompletion="DELETE",
                 State="ENABLED",
-                Target={**definition.target, "Input": json.dumps(overrides)},
+                Target={**definition.target, "Input": text},
             )
         except CallRefusedError as no:
             if no.code == "ConflictException":
@@ -247,7 +258,7 @@ class Launcher:
         return True
 
     def waiting(self, job: str) -> list[WaitingTask]:
-        """The tasks of the job that machines arranged and that have not started, in the order of their times.
+        """The tasks of the job that one-shot schedules will start, in the order of their times.
 
         It reads every one-shot schedule of the group, up to a hundred.
 

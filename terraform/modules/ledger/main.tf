@@ -26,6 +26,8 @@ locals {
   # At most 50 characters: functions and rules have at most 64.
   stem = local.plain == var.name && length(var.name) <= 50 ? var.name : "${substr(local.plain, 0, 37)}-${local.digest}"
 
+  create_rerun = var.create && var.create_rerun_function
+
   url = try("dynamodb://${aws_dynamodb_table.this[0].name}?region=${local.region}", null)
 
   archive = coalesce(var.lambda_archive, "${path.module}/cronce-lambdas.zip")
@@ -65,13 +67,14 @@ locals {
       Resource  = "arn:${local.partition}:iam::${local.account}:role/cronce/${local.group}/*"
       Condition = { StringEquals = { "iam:PassedToService" = "scheduler.amazonaws.com" } }
     },
-    {
-      Effect    = "Allow"
-      Action    = "events:PutEvents"
-      Resource  = "arn:${local.partition}:events:${local.region}:${local.account}:event-bus/default"
-      Condition = { StringEquals = { "events:source" = "cronce" } }
-    },
   ]
+
+  sending_events = [{
+    Effect    = "Allow"
+    Action    = "events:PutEvents"
+    Resource  = "arn:${local.partition}:events:${local.region}:${local.account}:event-bus/default"
+    Condition = { StringEquals = { "events:source" = "cronce" } }
+  }]
 
   assumed_by_lambda = jsonencode({
     Version   = "2012-10-17"
@@ -223,7 +226,7 @@ resource "aws_iam_role_policy" "recorder" {
     Statement = concat([
       { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.recorder[0].arn}:*" },
       { Effect = "Allow", Action = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = aws_dynamodb_table.this[0].arn },
-      ], local.launching, [
+      ], local.launching, local.sending_events, [
       { Effect = "Allow", Action = "sqs:SendMessage", Resource = aws_sqs_queue.dead_letters[0].arn },
       { Effect = "Allow", Action = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], Resource = aws_sqs_queue.dead_letters[0].arn },
     ])
@@ -412,7 +415,7 @@ resource "aws_iam_role_policy" "watchdog" {
     Statement = concat([
       { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.watchdog[0].arn}:*" },
       { Effect = "Allow", Action = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = aws_dynamodb_table.this[0].arn },
-      ], local.launching, [
+      ], local.launching, local.sending_events, [
       { Effect = "Allow", Action = "ecs:ListTasks", Resource = "*", Condition = local.in_clusters },
       { Effect = "Allow", Action = "ecs:DescribeTasks", Resource = local.tasks_arns },
       ], [
@@ -494,6 +497,89 @@ resource "aws_lambda_permission" "each_minute" {
   function_name = aws_lambda_function.watchdog[0].function_name
   principal     = "events.amazonaws.com"
   source_arn    = aws_cloudwatch_event_rule.each_minute[0].arn
+}
+
+################################################################################
+# Rerun: has a run started that a person asks for
+################################################################################
+
+resource "aws_cloudwatch_log_group" "rerun" {
+  count = local.create_rerun ? 1 : 0
+
+  region = var.region
+
+  name              = "/aws/lambda/${local.stem}-rerun"
+  retention_in_days = var.log_retention_in_days
+  tags              = var.tags
+}
+
+resource "aws_iam_role" "rerun" {
+  count = local.create_rerun ? 1 : 0
+
+  name_prefix          = "cronce-rerun-"
+  permissions_boundary = var.iam_role_permissions_boundary
+  assume_role_policy   = local.assumed_by_lambda
+  tags                 = var.tags
+}
+
+resource "aws_iam_role_policy" "rerun" {
+  count = local.create_rerun ? 1 : 0
+
+  name = "Function"
+  role = aws_iam_role.rerun[0].name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = concat([
+      { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.rerun[0].arn}:*" },
+      { Effect = "Allow", Action = "dynamodb:GetItem", Resource = aws_dynamodb_table.this[0].arn },
+    ], local.launching)
+  })
+}
+
+resource "aws_lambda_function" "rerun" {
+  count = local.create_rerun ? 1 : 0
+
+  region = var.region
+
+  function_name     = "${local.stem}-rerun"
+  description       = "Has a run started that a person asks for"
+  filename          = local.in_s3 ? null : local.archive
+  s3_bucket         = try(var.lambda_archive_s3.bucket, null)
+  s3_key            = try(var.lambda_archive_s3.key, null)
+  s3_object_version = try(var.lambda_archive_s3.object_version, null)
+  source_code_hash  = local.sha256
+  handler           = "cronce_lambdas.rerun.handler"
+  runtime           = var.lambda_runtime
+  memory_size       = 512
+  timeout           = 30
+  role              = aws_iam_role.rerun[0].arn
+  tags              = var.tags
+
+  environment {
+    variables = {
+      CRONCE_LEDGER         = local.url
+      CRONCE_SCHEDULE_GROUP = aws_scheduler_schedule_group.this[0].name
+      CRONCE_METRICS        = "emf"
+    }
+  }
+
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.rerun[0].name
+  }
+
+  depends_on = [aws_iam_role_policy.rerun]
+}
+
+# A person waits for the answer: nothing is tried later.
+resource "aws_lambda_function_event_invoke_config" "rerun" {
+  count = local.create_rerun ? 1 : 0
+
+  region = var.region
+
+  function_name                = aws_lambda_function.rerun[0].function_name
+  maximum_retry_attempts       = 0
+  maximum_event_age_in_seconds = 60
 }
 
 ################################################################################

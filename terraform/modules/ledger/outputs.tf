@@ -69,6 +69,24 @@ output "watchdog_function_arn" {
   value       = try(aws_lambda_function.watchdog[0].arn, null)
 }
 
+output "rerun_function_name" {
+  description = "Name of the rerun function, the value of `CRONCE_RERUN_FUNCTION`"
+  value       = try(aws_lambda_function.rerun[0].function_name, null)
+}
+
+output "rerun_function_arn" {
+  description = "ARN of the rerun function"
+  value       = try(aws_lambda_function.rerun[0].arn, null)
+}
+
+output "rerun_policy_json" {
+  description = "A policy for people who start runs of all jobs with `cronce rerun --through`"
+  value = local.create_rerun ? jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Effect = "Allow", Action = "lambda:InvokeFunction", Resource = aws_lambda_function.rerun[0].arn }]
+  }) : null
+}
+
 output "read_policy_json" {
   description = "A policy for people who read the runs of all jobs, as `cronce runs` and `cronce show` do"
   value = var.create ? jsonencode({

@@ -56,6 +56,13 @@ variable "pinned_services" {
   nullable = false
 }
 
+variable "create_rerun_function" {
+  description = "True to create the function behind `cronce rerun --through`: people who may invoke it start runs of every job of the ledger, and no other command"
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "lambda_archive" {
   description = "Path of the functions' code, relative to the root module; `cronce lambda-archive FILE` writes it. Defaults to `cronce-lambdas.zip` in the folder of this module, where a release of the modules has it"
   type        = string
@@ -85,7 +92,7 @@ variable "lambda_archive_sha256" {
 }
 
 variable "lambda_runtime" {
-  description = "Runtime of both functions"
+  description = "Runtime of the functions"
   type        = string
   default     = "python3.13"
   nullable    = false

@@ -11,8 +11,9 @@ module "ledger" {
   source   = "MODULES/ledger"
   for_each = var.ledgers
 
-  name           = each.value
-  lambda_archive = "MODULES/ledger/tests/archive.zip"
+  name                  = each.value
+  create_rerun_function = true
+  lambda_archive        = "MODULES/ledger/tests/archive.zip"
 }
 
 module "of_another_state" {

@@ -16,6 +16,7 @@ module "ledger" {
   missed_after   = "10m"
   cluster_arns   = [local.cluster_arn]
   lambda_archive = var.archive
+  create_rerun_function = true
   pinned_services = {
     clock = { cluster_arn = local.cluster_arn, service_name = "clock" }
     beat  = { cluster_arn = local.cluster_arn, service_name = "beat" }

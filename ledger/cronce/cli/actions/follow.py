@@ -19,7 +19,7 @@ _LOOKS_AFTER_STOP = 3
 """How many looks to wait for the recorder to settle the run of a task that stopped."""
 
 _LONGEST_UNSEEN = timedelta(minutes=10)
-"""How long to wait for the claim of a task that ECS does not show."""
+"""How long to wait for the claim of a task that ECS does not show, or whose ARN is not known."""
 
 _MOST_FAILED_LOOKS = 30
 """How many looks in a row may fail before the ledger counts as unavailable; each retries for seconds itself."""
@@ -95,7 +95,7 @@ class StartedAttempt:
     def __init__(
         self,
         runs: Runs,
-        tasks: Tasks,
+        tasks: Tasks | None,
         *,
         job: str,
         period: str,
@@ -107,12 +107,12 @@ class StartedAttempt:
 
         Args:
             runs: The ledger.
-            tasks: ECS.
+            tasks: ECS; it is asked about `task` only, so None will do without one.
             job: Name of the job.
             period: Its period.
             attempt: The number that the attempt will have.
             before: The run as it was before the start.
-            task: ARN of the task; None for an attempt that another start began.
+            task: ARN of the task; None for an attempt that another start began, or that is arranged.
         """
         self.job, self.period, self.attempt, self.task = job, period, attempt, task
         self.run = before
@@ -121,7 +121,7 @@ class StartedAttempt:
         self._looks = self._failed_looks = self._looks_after_stop = 0
         self._stopped: str | None = None
         self._unseen_since: datetime | None = None
-        self._unseen = ""
+        self._unseen_why = ""
         self.warning: str | None = None
 
     @property
@@ -145,24 +145,37 @@ class StartedAttempt:
             return None
         self._failed_looks = 0
         self.outcome = result_of_attempt(self.run, attempt=self.attempt, before=self._before, now=now)
-        if self.outcome is None and not self.claimed and self.task is not None:
-            self.outcome = self._never_claimed(self.task, now)
+        if self.outcome is None and not self.claimed:
+            if self._tasks is None or self.task is None:
+                self.outcome = self._unseen(now)
+            else:
+                self.outcome = self._never_claimed(self._tasks, self.task, now)
         return self.outcome
 
-    def _never_claimed(self, task: str, now: datetime) -> AttemptResult | None:
+    def _unseen(self, now: datetime) -> AttemptResult | None:
+        self._unseen_since = self._unseen_since or now
+        if now - self._unseen_since <= _LONGEST_UNSEEN:
+            return None
+        text = (
+            f"unknown: no claim came within {length(_LONGEST_UNSEEN)}. Its task could not be started, or stopped before"
+            f" it claimed; the recorder's log says which. To see the run: cronce show {self.job} {self.period}"
+        )
+        return AttemptResult(ok=False, text=text)
+
+    def _never_claimed(self, tasks: Tasks, task: str, now: datetime) -> AttemptResult | None:
         """A task that stopped before it claimed leaves the row as it was, so ECS is asked."""
         if self._stopped is None and self._looks % _LOOKS_PER_QUESTION == 0:
             try:
-                self._stopped = self._tasks.stop_reason(task)
+                self._stopped = tasks.stop_reason(task)
                 self._unseen_since = None
             except (CallUnavailableError, CallRefusedError) as error:
-                self._unseen_since, self._unseen = self._unseen_since or now, str(error)
+                self._unseen_since, self._unseen_why = self._unseen_since or now, str(error)
                 if isinstance(error, CallRefusedError) and error.code:
                     self.warning = f"ECS does not say whether the task is alive, so this waits for a claim: {error}"
         if self._unseen_since is not None and now - self._unseen_since > _LONGEST_UNSEEN:
             text = (
                 f"unknown: no claim came within {length(_LONGEST_UNSEEN)}, and ECS does not say whether the task is"
-                f" alive: {self._unseen}. Look for {short_owner(task)} in ECS; to see the run:"
+                f" alive: {self._unseen_why}. Look for {short_owner(task)} in ECS; to see the run:"
                 f" cronce show {self.job} {self.period}"
             )
             return AttemptResult(ok=False, text=text)

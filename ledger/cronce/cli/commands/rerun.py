@@ -14,6 +14,7 @@ from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import Refuse, Start
 from cronce.cli.actions.start import Starter
+from cronce.cli.actions.through import Arranged, NotArranged, RerunFunction
 from cronce.cli.actions.ticks import check_is_due
 from cronce.cli.app import (
     commands_for,
@@ -27,14 +28,20 @@ from cronce.cli.app import (
 )
 from cronce.cli.output.advice import Commands
 from cronce.cli.output.wording import short_owner, visible
-from cronce.cli.parameters import JOB, PERIOD, TEXT
+from cronce.cli.parameters import FUNCTION, JOB, PERIOD, TEXT
+from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord
+from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
+from cronce.vocabulary.environment import RERUN_FUNCTION
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.states import Trigger
 
 PAUSE = 2.0
 """Seconds between two looks at a run; each costs one read of the ledger."""
+
+_BAD_USAGE = ("INVALID", "NO_TICK")
+"""Reasons of the rerun function that are mistakes in the request."""
 
 
 @click.command(
@@ -48,14 +55,19 @@ Examples:
 A run that is active, done or held is refused, with what to do instead.
 PERIOD must be a tick of the job's schedule, or a run in the ledger.
 
+With --through, a function of the ledger's stack checks the same, and has the
+task started within two minutes. You need permission to invoke it, and with
+--follow to read the ledger.
+
 \b
 Exit codes: 0 the task was started (with --follow: and the run succeeded);
 1 it was not started, or the run failed; 64 bad usage; 69 the ledger, the
-schedules or ECS cannot be used.
+schedules, ECS or the function cannot be used.
 
 The JSON document is {"job", "period", "started", "attempt", "task", "reason",
 "run"}: reason says why nothing was started or why the run failed, run is the
-run at the end.""",
+run at the end. With --through, task is null, and without --follow run has
+only what the function saw.""",
 )
 @click.argument("job", callback=JOB)
 @click.argument("period", callback=PERIOD)
@@ -64,6 +76,14 @@ run at the end.""",
 @click.option("--follow", is_flag=True, help="Wait until the run has ended, and report its progress.")
 @click.option("--actor", metavar="NAME", callback=TEXT, help="Who asks; recorded.  [default: you, as user@host]")
 @click.option("--unscheduled", is_flag=True, help="Accept a PERIOD that is no tick of the schedule, or not due yet.")
+@click.option(
+    "--through",
+    metavar="FUNCTION",
+    callback=FUNCTION,
+    envvar=RERUN_FUNCTION,
+    show_envvar=True,
+    help="Have the ledger's rerun function start the task.",
+)
 @json_option
 @group_option
 @ledger_option
@@ -78,6 +98,7 @@ def command(
     follow: bool,
     actor: str | None,
     unscheduled: bool,
+    through: str | None,
     as_document: bool,
     group: str | None,
     url: str | None,
@@ -85,9 +106,19 @@ def command(
     """Start the task of one period of JOB, as its schedule does."""
     if force and not reason:
         raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
+    if through and unscheduled:
+        text = f"--unscheduled is not possible with --through ({RERUN_FUNCTION}): the function takes no other periods."
+        raise click.UsageError(text, ctx)
     _check_is_a_run(job, period)
     commands = commands_for(ctx, job, period)
     with opened(url) as ledger:
+        if through:
+            function = RerunFunction(through, region=region_of(url or ""))
+            report = _Report(job, period, as_document=as_document)
+            answer = function.arrange(
+                commands, actor=actor or operator(), reason=reason, force=force, now=datetime.now(UTC)
+            )
+            return _arranged(answer, ledger, report, commands, follow=follow)
         launcher = launcher_for(url, group)
         definition = launcher.find(job)
         starter = Starter(
@@ -110,9 +141,24 @@ def command(
         if isinstance(started, str):
             return report.not_started("NOT_LAUNCHED", started, verdict.run)
         report.started(started, verdict, commands, follow=follow)
-        if not follow:
-            return report.ended(started)
-        return _follow(started, report, commands)
+        return _follow(started, report, commands) if follow else report.ended(started)
+
+
+def _arranged(
+    answer: Arranged | Refuse | NotArranged, ledger: Ledger, report: _Report, commands: Commands, *, follow: bool
+) -> int:
+    """Report the function's answer, and follow the attempt if that is asked for; the exit code."""
+    if isinstance(answer, NotArranged):
+        code = exit_codes.USAGE if answer.reason in _BAD_USAGE else exit_codes.PROBLEM
+        return report.not_started(answer.reason, answer.why, None, code=code)
+    if isinstance(answer, Refuse):
+        return report.not_started(answer.reason, answer.why, answer.run, command=answer.command)
+    start = answer.start
+    started = StartedAttempt(
+        ledger, None, job=commands.job, period=commands.period, attempt=start.attempt, before=start.run, task=None
+    )
+    report.arranged(started, start, commands, before=answer.before, follow=follow)
+    return _follow(started, report, commands) if follow else report.ended(started)
 
 
 def _check_is_a_run(job: str, period: str) -> None:
@@ -152,15 +198,36 @@ class _Report:
         self._document: dict[str, object] | None = {"job": job, "period": period} if as_document else None
         self._name = f"{visible(job)} {visible(period)}"
 
-    def not_started(self, reason: str, why: str, run: RunRecord | None, *, command: str | None = None) -> int:
+    def not_started(
+        self,
+        reason: str,
+        why: str,
+        run: RunRecord | None,
+        *,
+        command: str | None = None,
+        code: int = exit_codes.PROBLEM,
+    ) -> int:
         """Report that nothing was started; the exit code."""
         self._print_document(started=False, attempt=None, task=None, reason=reason, run=run)
-        return complain(f"{self._name} is not started: {why}", command=command)
+        return complain(f"{self._name} is not started: {why}", code, command=command)
 
     def started(self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool) -> None:
         """Report that the task was started."""
         task = short_owner(started.task or "")
         self._console.say(f"Started {self._name}: attempt {started.attempt}, {task}.")
+        self._say_what_follows(start, commands, follow=follow)
+
+    def arranged(
+        self, started: StartedAttempt, start: Start, commands: Commands, *, before: bool, follow: bool
+    ) -> None:
+        """Report that EventBridge Scheduler is to start the task."""
+        self._console.say(f"Arranged {self._name}: attempt {started.attempt}. Its task starts within two minutes.")
+        if before:
+            text = "It was arranged before, as a retry or by a person, so your name and reason are not recorded."
+            self._console.say(text)
+        self._say_what_follows(start, commands, follow=follow)
+
+    def _say_what_follows(self, start: Start, commands: Commands, *, follow: bool) -> None:
         if start.remark:
             self._console.say(visible(start.remark))
         if not follow:

@@ -42,6 +42,7 @@ class Commands:
     Attributes:
         ledger: The URL to repeat in each; None if the environment has it.
         group: The schedule group to repeat in commands that start a task; None if it need not be given.
+        through: The rerun function to repeat in commands that start a task; None if it need not be given.
         has_schedules: False for a ledger without a schedule group, from which no task can be started.
     """
 
@@ -49,6 +50,7 @@ class Commands:
     period: str
     ledger: str | None = None
     group: str | None = None
+    through: str | None = None
     has_schedules: bool = False
 
     def show(self, period: str | None = None) -> str:
@@ -62,7 +64,8 @@ class Commands:
     def run_again(self, *, force: bool = False) -> str:
         """Start the run: its task, or without a schedule group its command."""
         if self.has_schedules:
-            return self._line("rerun", self._group() + ["--force", "--reason", "WHY"] * force, [self.job, self.period])
+            options = self._group() + ([f"--through={self.through}"] if self.through else [])
+            return self._line("rerun", options + ["--force", "--reason", "WHY"] * force, [self.job, self.period])
         options = [f"--job={self.job}", f"--period={self.period}", "--trigger=manual"] + ["--force=WHY"] * force
         return self._line("exec", options, []) + " -- COMMAND"
 

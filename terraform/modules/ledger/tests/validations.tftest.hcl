@@ -63,15 +63,43 @@ run "tasks_of_the_clusters_only" {
   }
 }
 
+run "no_rerun_function_by_default" {
+  command = plan
+
+  assert {
+    condition     = length(aws_lambda_function.rerun) + length(aws_iam_role.rerun) + length(aws_cloudwatch_log_group.rerun) == 0
+    error_message = "Only with create_rerun_function."
+  }
+
+  assert {
+    condition     = output.rerun_function_name == null && output.rerun_policy_json == null
+    error_message = "Its outputs are null."
+  }
+}
+
+run "a_rerun_function" {
+  command = plan
+
+  variables {
+    create_rerun_function = true
+  }
+
+  assert {
+    condition     = output.rerun_function_name == "runs-rerun"
+    error_message = "Named after the table."
+  }
+}
+
 run "nothing_with_create_false" {
   command = plan
 
   variables {
-    create = false
+    create                = false
+    create_rerun_function = true
   }
 
   assert {
-    condition     = length(aws_dynamodb_table.this) + length(aws_lambda_function.recorder) + length(aws_iam_role.watchdog) == 0
+    condition     = length(aws_dynamodb_table.this) + length(aws_lambda_function.recorder) + length(aws_iam_role.watchdog) + length(aws_lambda_function.rerun) == 0
     error_message = "Nothing is created."
   }
 
