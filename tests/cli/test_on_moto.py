@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 from moto import mock_aws
 
+from cronce import Ledger
+from cronce.ecs import Launcher
 from cronce.vocabulary.policy import Policy
+from cronce_lambdas.rerun import Reruns
 from tests.cli.conftest import Said
 from tests.support.builders import JOB
 
@@ -97,3 +102,24 @@ def test_rerun_starts_the_schedules_task(ecs: ECSClient, cronce: Callable[..., S
     environ = {each["name"]: each["value"] for each in override["environment"]}
     assert (environ["CRONCE_PERIOD"], environ["CRONCE_TRIGGER"]) == (PERIOD, "manual")
     assert environ["CRONCE_NOTE"] == "why not"
+
+
+def test_the_rerun_function_creates_a_schedule_that_eventbridge_takes(
+    ecs: ECSClient, cronce: Callable[..., Said]
+) -> None:
+    """By the names and types of the API, with the job's own role; it starts no task itself."""
+    assert cronce("init").code == 0
+    before = ecs.list_tasks(cluster="shop")["taskArns"]
+    with closing(Ledger.from_url(os.environ["CRONCE_LEDGER"])) as ledger:
+        reruns = Reruns(ledger=ledger, launcher=Launcher(group="runs"), name="runs")
+        wish = {"job": JOB, "period": "2026-11-26T05:00:00Z", "actor": "ann", "reason": "why not"}
+        assert [reruns.answer(wish)["before"] for _ in range(2)] == [False, True]
+    scheduler: Any = boto3.client("scheduler")
+    names = [each["Name"] for each in scheduler.list_schedules(GroupName="runs")["Schedules"]]
+    [name] = [each for each in names if each.startswith("once-")]
+    made = scheduler.get_schedule(GroupName="runs", Name=name)
+    assert made["Target"]["RoleArn"] == "arn:aws:iam::123456789012:role/cronce/runs/digest"
+    (override,) = json.loads(made["Target"]["Input"])["containerOverrides"]
+    environ = {each["name"]: each["value"] for each in override["environment"]}
+    assert (environ["CRONCE_PERIOD"], environ["CRONCE_ACTOR"]) == ("2026-11-26T05:00:00Z", "ann")
+    assert ecs.list_tasks(cluster="shop")["taskArns"] == before

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from datetime import timedelta
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -69,6 +71,39 @@ def function(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> RerunLambda:
     monkeypatch.delenv("CRONCE_SCHEDULE_GROUP")
     monkeypatch.setenv("CRONCE_RERUN_FUNCTION", "runs-rerun")
     return found
+
+
+def test_a_real_client_invokes_it(
+    fleet: Fleet, function: RerunLambda, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Path, payload and answer as botocore makes them; the answer's body is a stream."""
+    fleet.add_job(JOB)
+
+    class Lambda(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.path == "/2015-03-31/functions/runs-rerun/invocations"
+            payload = self.rfile.read(int(self.headers["Content-Length"]))
+            body = function.invoke(FunctionName="runs-rerun", Payload=payload)["Payload"].read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Lambda) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            endpoint = f"http://127.0.0.1:{server.server_port}"
+            for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "REGION": "eu-west-1"}.items():
+                monkeypatch.setenv(f"AWS_{name}", value)
+            monkeypatch.setattr("cronce.cli.actions.through.Service", partial(Service, endpoint=endpoint))
+            said = cronce("rerun", JOB, PERIOD, "--reason", "why", "--actor", "ann")
+        finally:
+            server.shutdown()
+    assert (said.code, said.err) == (0, "")
+    assert function.payloads == [{"job": JOB, "period": PERIOD, "actor": "ann", "reason": "why"}]
 
 
 def test_on_call_types_the_same_command(fleet: Fleet, function: RerunLambda, cronce: Callable[..., Said]) -> None:
