@@ -630,8 +630,8 @@ MUTANTS = (
             (
                 "event of another task definition believed",
                 "event_check.py",
-                "if _family(task.task_definition) != _family(",
-                "if _family(task.task_definition) == _family(",
+                "if family_of(task.task_definition) != family_of(",
+                "if family_of(task.task_definition) == family_of(",
                 "no event of the job's own tasks is believed",
             ),
             (
