@@ -466,8 +466,8 @@ MUTANTS = (
     Mutant(
         "waits in no order",
         _SLOT,
-        "            if waiter.is_of(held.run):\n                break\n",
-        "            break\n",
+        "        for waiter in slot.ahead_of(held.run):",
+        "        for waiter in ():",
         "06:00 starts before 05:00, which waits longer",
     ),
     Mutant(

@@ -585,3 +585,29 @@ def test_a_claim_under_allow_says_so_in_a_held_slot() -> None:
     world.play(announce(JOB))
     assert world.slot().is_held_as(TAKEN)
     assert (world.slot().mode, world.slot().fence) == (SlotMode.ALLOW, TAKEN.fence)
+
+
+def test_an_announcement_that_loses_against_a_claim_is_repeated() -> None:
+    """The slot was acquired in between; the note is added to what it says then."""
+    world = World(YESTERDAY, slot())
+    world.before(Swap, 1, lambda: world.put(replace(TAKEN, version=2)))
+    world.play(announce(JOB))
+    assert (world.slot().mode, world.slot().token, world.count(Swap)) == (SlotMode.ALLOW, TAKEN.token, 2)
+
+
+@pytest.mark.parametrize("policy", [WAIT, REPLACE])
+def test_a_run_of_allow_that_begins_while_the_slot_is_taken_is_waited_for(policy: ConcurrencyPolicy) -> None:
+    """The slot is mine, and says that I am still looking; I start after its end."""
+    world = World(OPEN)
+    world.before(Swap, 1, lambda: world.put(beside()))
+    world.before(Sleep, 2, lambda: world.put(world.run("2026-11-28").after(Event.COMPLETE, lease_until=None)))
+    taken = take(world, policy)
+    assert isinstance(taken, Held)
+    assert (taken.slot, world.slot().mode, world.slot().token) == (world.slot(), None, MINE.token)
+
+
+def test_who_is_not_on_a_full_list_of_waiting_runs_waits_for_all_that_live() -> None:
+    """Those on it that gave up hold up nobody."""
+    gone = tuple(Waiter(period=f"gone-{n}", attempt=1, token="t", scheduled_at=T0 - TICK) for n in range(MOST_WAITING))
+    taken = take(World(slot(waiting=gone)), WAIT)
+    assert isinstance(taken, Held)

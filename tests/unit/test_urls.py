@@ -15,6 +15,7 @@ from cronce.stores.sqlite import SqliteStore
 from cronce.stores.urls import open_store, region_of
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.ledger_urls import without_password
+from cronce.vocabulary.names import ledger_name
 
 MINUTE = timedelta(minutes=1)
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/runs"
@@ -155,3 +156,8 @@ def test_a_ledger_that_a_program_only_drops_closes_its_file(tmp_path: Path) -> N
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("SELECT 1")
+
+
+def test_the_name_of_a_ledger_is_decoded() -> None:
+    """It is the file's, not the URL's."""
+    assert ledger_name("sqlite:////data/my%20runs%23.db") == "my runs#.db"

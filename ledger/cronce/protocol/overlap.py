@@ -151,11 +151,8 @@ def _first_in_line(ask: ClaimRequest, held: Held, slot: SlotRecord | None) -> St
     if slot is None:
         return None
     if ask.policy.concurrency_policy is ConcurrencyPolicy.WAIT:
-        mine = slot.with_waiter(held.run).waiting
         now = yield from read_clock()
-        for waiter in mine:
-            if waiter.is_of(held.run):
-                break
+        for waiter in slot.ahead_of(held.run):
             run = yield from get_run(ask.job, waiter.period)
             if (
                 run is not None

@@ -275,6 +275,11 @@ class SlotRecord:
         waiting = tuple(sorted((*others, mine), key=lambda waiter: waiter.order))
         return replace(self, version=self.version + 1, waiting=waiting)
 
+    def ahead_of(self, run: RunRecord) -> tuple[Waiter, ...]:
+        """Those that waited before the run, in their order."""
+        line = self.with_waiter(run).waiting
+        return line[: [waiter.is_of(run) for waiter in line].index(True)]
+
     def in_mode(self, mode: SlotMode | None) -> Self:
         """The slot one version later, in that mode."""
         return replace(self, version=self.version + 1, mode=mode)

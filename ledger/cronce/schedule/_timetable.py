@@ -120,10 +120,8 @@ class Timetable:
                 return cron.minutes.bit_count() == cron.hours.bit_count() == 1
             case Rate(interval=interval):  # where clocks are set back, a day has more than 24 hours
                 return interval >= (_DAY if self.timezone == "UTC" else 2 * _DAY)
-            case Once():
-                return True
-            case _:
-                return False
+            case others:
+                return isinstance(others, Once)
 
     def check_period_form(self, form: PeriodForm) -> None:
         """Return if each tick can have a run of its own with periods of this form.

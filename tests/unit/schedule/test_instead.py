@@ -132,7 +132,10 @@ def test_jenkins_h_is_replaced_by_numbers_that_are_accepted(expression: str) -> 
     parse(advised)
 
 
-@pytest.mark.parametrize("expression", ["0 6 L * 1", "0 6 99W * *", "0 6 * * 1,L", "1 2 3", "0 0 0 0 0 0 0", "@reboot"])
+@pytest.mark.parametrize(
+    "expression",
+    ["0 6 L * 1", "0 6 99W * *", "0 6 * * 1,L", "1 2 3", "0 0 0 0 0 0 0", "@reboot", "*/10 5 * * * *"],
+)
 def test_where_nothing_does_the_same_nothing_is_advised(expression: str) -> None:
     """One error, one line."""
     with pytest.raises(ScheduleInvalidError) as caught:

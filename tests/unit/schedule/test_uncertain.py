@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import shutil
+import sys
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from importlib import resources
@@ -129,3 +130,22 @@ def test_where_the_system_has_none_the_package_is_in_use(system: Path) -> None:
     for nonsense in ("Europe", "Mars/Phobos", "../etc/passwd", "/etc/passwd"):
         with pytest.raises(ScheduleInvalidError):
             zone_data(nonsense)
+
+
+def test_without_the_package_only_the_systems_zone_data_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package tzdata is optional."""
+    monkeypatch.setitem(sys.modules, "tzdata", None)
+    zone_data.cache_clear()
+    try:
+        assert {copy.source for copy in zone_data("Europe/Berlin")} <= {"system"}
+    finally:
+        zone_data.cache_clear()
+
+
+def test_the_end_of_a_schedule_changes_no_note() -> None:
+    """The ticks before the end have the notes of the clocks' changes."""
+    ends = utc(2027, 6, 1)
+    endless, ending = (parse("cron(30 2 * * ? *)", timezone="Europe/Berlin", end=end) for end in (None, ends))
+    notes = [[tick.note for tick in each.preview(utc(2027, 3, 27), 3)] for each in (endless, ending)]
+    assert notes[0] == notes[1]
+    assert any(notes[1])
