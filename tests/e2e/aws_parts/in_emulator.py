@@ -1,7 +1,7 @@
 """Parts of AWS that can only be simulated inside the emulator: its container runs this file, which starts it.
 
-- IAM's view of a request, where the emulator's differs from AWS: the resource of RunTask, DescribeServices and
-  of EventBridge Scheduler's calls, the keys `ecs:cluster`, `events:source` and `dynamodb:LeadingKeys`,
+- IAM's view of a request, where the emulator's differs from AWS: the resource of RunTask, DescribeServices,
+  DescribeTasks and EventBridge Scheduler's calls, the keys `ecs:cluster`, `events:source` and `dynamodb:LeadingKeys`,
   `iam:PassRole`, `ecs:TagResource`. What is denied is a line in its log.
 - STS: a *service* may assume a role if the trust policy allows it, with the source that the service names.
 - ECS: credentials of the task's role at a relative URI; the emulator's belong to no role. Fargate: the task's Region.
@@ -84,6 +84,8 @@ def _know_requests() -> None:
             return str(_task_definition(request)["taskDefinitionArn"])
         if service == "ecs" and operation == "DescribeServices":
             return next(iter(_services(request)), "*")
+        if service == "ecs" and operation == "DescribeTasks":
+            return str(next(iter(request.get("tasks") or ()), "*"))
         if service == "scheduler" and path.startswith("/schedules"):
             given = params.get("groupName") or params.get("ScheduleGroup")
             group = request.get("GroupName") or (given[0] if isinstance(given, list) else given) or "default"
