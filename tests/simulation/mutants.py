@@ -73,12 +73,13 @@ def caught_by(mutant: Mutant | None) -> str | None:
 
 
 def _checks(mutant: Mutant | None, folder: str, pytest: list[str]) -> list[tuple[str, list[str]]]:
-    """What is run on the copy, by its name: searches, and tests where a search does not go."""
+    """What is run on the copy, by its name: the fastest first, or with LONG=1 what finds without being told where."""
     if mutant and mutant.file.startswith("stores/dynamo/"):
         tests = ("tests/conformance/test_store_contract.py", "tests/hostile/test_answers.py")
         return [("tests of the store: ", [*pytest, *tests, "-k", "moto or UpdateItem"])]
     searches = [sys.executable, "-m", "tests.simulation.checks", "--package", folder, *_searches(mutant)]
-    return [("", searches), ("unit tests: ", [*pytest, *_unit_tests(mutant)])]
+    checks = [("unit tests: ", [*pytest, *_unit_tests(mutant)]), ("", searches)]
+    return checks[::-1] if os.environ.get("LONG") == "1" else checks
 
 
 def _searches(mutant: Mutant | None) -> list[str]:
