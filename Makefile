@@ -27,7 +27,7 @@ portable: ## Build the folder for images without Python in build/portable (Linux
 	rm -rf build/portable
 	PYTHONPATH=ledger $(PYTHON) -m cronce.portable build/portable
 
-test: venv ## Run the tests (6 minutes)
+test: venv ## Run the tests (7 minutes)
 	python -m pytest -n 3 --dist worksteal $(ARGS)
 
 test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (10 minutes)
@@ -61,7 +61,7 @@ typecheck: venv ## Check types in strict mode (2 minutes the first time)
 	mypy
 
 coverage: export ARGS += --cov
-coverage: test ## Run the tests and check the coverage thresholds (8 minutes)
+coverage: test ## Run the tests and check the coverage thresholds (9 minutes)
 	coverage report --include='$(CORE)' --fail-under=100
 
 UV = .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
