@@ -70,7 +70,7 @@ def one_by_one(claim: Claim) -> None:
 
 
 def threads(number: int) -> Way:
-    """`once` for each, in so many threads."""
+    """`once` for each effect, in this number of threads."""
 
     def work(claim: Claim) -> None:
         def send(customer: str) -> None:

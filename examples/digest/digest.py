@@ -17,10 +17,10 @@ from cronce import Claim, run_once
 
 CUSTOMERS = 3_100
 BATCH = 100
-"""So many mails are sent between two checkpoints."""
+"""The number of mails between two checkpoints."""
 
 _SENDERS = 4
-"""So many mails are sent at the same time: the most that can be sent twice. Senders share the writes to the ledger."""
+"""The number of senders, and so the most mails that can be sent twice. They share the writes to the ledger."""
 
 
 def send_digest(claim: Claim) -> dict[str, int]:

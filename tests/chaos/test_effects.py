@@ -50,7 +50,7 @@ class Digest:
         self.kills = Counter[str]()
 
     def kill(self, times: int) -> None:
-        """Start the digest and kill it, so many times, a little further each time."""
+        """Start the digest and kill it this number of times, a little further each time."""
         for number in range(1, times + 1):
             # Kills are spread over four fifths of the mails, and the moment within a mail is left to chance. A kill may
             # leave a customer out, so the last fifth may be shorter.

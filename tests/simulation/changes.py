@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: in `file`, `old` (which stands there once) becomes `new`; `breaks` says what is wrong then."""
+    """One change: in `file`, `old` (which the file contains once) becomes `new`; `breaks` says what is wrong then."""
 
     name: str
     file: str
@@ -216,7 +216,7 @@ MUTANTS = (
         _HOLDING,
         "    if isinstance(written, Held) and held.slot:",
         "    if isinstance(written, Lost) and held.slot:",
-        "the job looks busy after its run is over",
+        "the job looks busy after its run has ended",
     ),
     Mutant(
         "slot taken from the living",
@@ -265,7 +265,7 @@ MUTANTS = (
         _HOLDING,
         "return self.sent_at + self.lease * 4 / 5",
         "return self.sent_at + self.lease * 8 / 5",
-        "a holder acts after its lease is over",
+        "a holder acts after its lease has expired",
     ),
     Mutant(
         "lost lease ignored",
@@ -352,7 +352,7 @@ MUTANTS = (
         "a late stop event of one task ends another one's run",
     ),
     Mutant(
-        "recorder marks what is over",
+        "recorder marks what has ended",
         _OBSERVING,
         "if run is None or run.status is not Status.RUNNING or run.owner != owner:",
         "if run is None or run.owner != owner:",
@@ -384,7 +384,7 @@ MUTANTS = (
         _SLOT,
         "    given_back = yield from finish(held, outcome)\n",
         "    given_back = held\n    yield from ()\n",
-        "a skipped run stands RUNNING until its lease is over",
+        "a skipped run stays RUNNING until its lease expires",
     ),
     Mutant(
         "one retry too few",
@@ -482,7 +482,7 @@ MUTANTS = (
         _HOLDING,
         "            slot = answer.stands  # a run was added to those that wait\n",
         "            return\n",
-        "the job looks busy after its run is over",
+        "the job looks busy after its run has ended",
     ),
     Mutant(
         "run kept although its slot cannot be used",
