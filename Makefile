@@ -1,6 +1,6 @@
 # Every target sets up what it needs; Python 3.11 or newer and make are the only prerequisites.
 # PYTHON=/path/to/python3 selects the interpreter; ARGS="..." is passed on to pytest or to the demo.
-# Times are those of two idle cores, without the set-up. Three workers: many tests wait for processes.
+# Times are those of two idle cores, without the set-up. Four workers: many tests wait for processes.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -13,7 +13,7 @@ DEMO := $(if $(wildcard .venv/.installed),.venv,.cache/demo)
 # Output of pip: progress on a terminal, errors alone in a log.
 PIP := pip install --disable-pip-version-check $$([ -t 1 ] || echo --quiet)
 
-.PHONY: help venv demo portable test test-slow test-debian prove bench e2e docs lint format typecheck coverage constraints clean
+.PHONY: help venv demo portable terraform test test-slow test-debian prove bench compare e2e docs lint format typecheck coverage constraints clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,13 +27,20 @@ portable: ## Build the folder for images without Python in build/portable (Linux
 	rm -rf build/portable
 	PYTHONPATH=ledger $(PYTHON) -m cronce.portable build/portable
 
-test: venv ## Run the tests (7 minutes)
-	python -m pytest -n 3 --dist worksteal $(ARGS)
+terraform: venv ## Build build/cronce-terraform.zip: the Terraform modules with the code of the functions and its hash
+	rm -rf build/terraform && mkdir -p build/terraform && cp -r terraform/modules terraform/examples LICENSE build/terraform
+	cronce lambda-archive --json build/terraform/modules/ledger/cronce-lambdas.zip \
+		| python -c 'import json, sys; print(json.load(sys.stdin)["sha256_base64"])' \
+		>build/terraform/modules/ledger/cronce-lambdas.sha256
+	cd build/terraform && python -m zipfile -c ../cronce-terraform.zip .
 
-test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (10 minutes)
+test: venv ## Run the tests (9 minutes)
+	python -m pytest -n 4 --dist worksteal $(ARGS)
+
+test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (16 minutes)
 	python -m pytest -n 3 --dist worksteal -m slow $(ARGS)
 
-test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 5 minutes)
+test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 3 minutes)
 	.ci/debian $(ARGS)
 
 prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15 minutes)
@@ -42,6 +49,9 @@ prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a min
 
 bench: ## Measure the guard beside what people use today, in an environment of its own
 	$(PYTHON) -m benchmarks.guard $(ARGS)
+
+compare: ## Play the same story on cronce and its alternatives, in an environment of its own (15 minutes)
+	$(PYTHON) -m benchmarks.compare $(ARGS)
 
 e2e: venv ## Deploy to an emulated AWS and run real containers (root, Linux; 15 minutes)
 	python -m tests.e2e $(ARGS)
@@ -61,7 +71,7 @@ typecheck: venv ## Check types in strict mode (2 minutes the first time)
 	mypy
 
 coverage: export ARGS += --cov
-coverage: test ## Run the tests and check the coverage thresholds (9 minutes)
+coverage: test ## Run the tests and check the coverage thresholds (15 minutes)
 	coverage report --include='$(CORE)' --fail-under=100
 
 UV = .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -72,7 +82,9 @@ constraints: .cache/uv/bin/uv ## Pin every package that the requirements need, w
 	$(UV) -o tests/e2e/locks/digest.txt examples/digest/requirements.txt tests/e2e/digest-requirements.txt
 	$(UV) -o tests/e2e/locks/beats.txt tests/e2e/beats/requirements.txt
 	$(UV) -o tests/terraform/locks/terraform.txt tests/terraform/requirements.txt
+	$(UV) -o benchmarks/compare/requirements.txt benchmarks/compare/requirements.in
 	$(UV) --no-deps -o tests/terraform/locks/schema.txt tests/terraform/schema-requirements.txt
+	$(UV) --no-deps -o tests/terraform/locks/provider.txt tests/terraform/provider-requirements.txt
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build cdk.out dist

@@ -12,7 +12,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as cloudwatch_actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr_assets as ecr_assets
@@ -54,7 +53,7 @@ class DailyDigest(cdk.Stack):
         )
         ledger = RunLedger(self, "Ledger")
         cluster = ecs.Cluster(self, "Cluster", vpc=self._vpc())
-        daily = ScheduledTask(
+        ScheduledTask(
             self,
             "Daily",
             ledger=ledger,
@@ -72,7 +71,7 @@ class DailyDigest(cdk.Stack):
                 catch_up=CatchUp.LATEST,
             ),
         )
-        weekly = ScheduledTask(
+        ScheduledTask(
             self,
             "Weekly",
             ledger=ledger,
@@ -98,22 +97,10 @@ class DailyDigest(cdk.Stack):
             runtime_platform=PLATFORM,
             assign_public_ip=True,
         )
-        self._alarms(
-            clock.alarm_no_tick(),
-            {
-                "DailyFailed": (daily.metric_failed(), "An attempt at the daily digest failed"),
-                "WeeklyFailed": (weekly.metric_failed(), "An attempt at the weekly digest failed"),
-                "Missed": (ledger.metric_missed(), "A tick was not delivered"),
-                "LaunchFailed": (ledger.metric_launch_failed(), "A task could not be started"),
-                "Lost": (ledger.metric_lost(), "The owner of a run was gone without a word"),
-                "Held": (ledger.metric_held(), "A run waits for a person (on_lost=HOLD)"),
-                "GivenUp": (ledger.metric_given_up(), "No machine starts a run again"),
-                "Unclaimed": (ledger.metric_unclaimed(), "A task ended without asking the ledger"),
-                "NotJudged": (ledger.metric_not_judged(), "Nobody knows what became of some ticks"),
-                "Unreadable": (ledger.metric_unreadable(), "A row of the ledger cannot be read"),
-                "DeadLetters": (ledger.metric_dead_letters(), "The recorder cannot settle what it was told"),
-            },
-        )
+        topic, no_tick = self._topic(), clock.alarm_no_tick()
+        ledger.add_alarms(topic)
+        if topic:
+            no_tick.add_alarm_action(cloudwatch_actions.SnsAction(topic))
         group = ledger.schedule_group.schedule_group_name
         cdk.CfnOutput(self, "LedgerUrl", value=ledger.table_url, description="For CRONCE_LEDGER")
         cdk.CfnOutput(self, "OutboxName", value=self._outbox.bucket_name, description="The mails, by job and period")
@@ -174,28 +161,14 @@ class DailyDigest(cdk.Stack):
             retention_period=cdk.Duration.hours(1),
         )
 
-    def _alarms(self, no_tick: cloudwatch.Alarm, metrics: dict[str, tuple[cloudwatch.IMetric, str]]) -> None:
-        """An alarm each, told to the address of the context if there is one."""
-        actions = []
-        if address := self.node.try_get_context("alarm_email"):
-            topic = sns.Topic(self, "Alarms", enforce_ssl=True)
-            topic.add_subscription(sns_subscriptions.EmailSubscription(address))
-            actions = [cloudwatch_actions.SnsAction(topic)]
-        happened = [
-            cloudwatch.Alarm(
-                self,
-                construct_id,
-                metric=metric,
-                threshold=1,
-                evaluation_periods=1,
-                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-                alarm_description=description,
-            )
-            for construct_id, (metric, description) in metrics.items()
-        ]
-        for alarm in (no_tick, *happened):
-            alarm.add_alarm_action(*actions)
+    def _topic(self) -> sns.Topic | None:
+        """A topic with the address of the context, if there is one."""
+        address = self.node.try_get_context("alarm_email")
+        if not address:
+            return None
+        topic = sns.Topic(self, "Alarms", enforce_ssl=True)
+        topic.add_subscription(sns_subscriptions.EmailSubscription(address))
+        return topic
 
 
 def main() -> None:

@@ -1,14 +1,16 @@
 """From start to decision over TLS, cold: `cronce exec` with the standard library alone, and boto3.
 
-    python -m benchmarks.tls [ROUNDS]
+    python -m benchmarks.tls [ROUNDS] [--cpu SHARE]
 
 A server on this machine answers as DynamoDB does, with a certificate that a test authority signed. `AWS_CA_BUNDLE`
 names either Amazon's roots and the test authority, or the system's whole bundle and the test authority. The contenders
-alternate within every round. A time is the median; a ratio is the median of the ratios within a round.
+alternate within every round. A time is the median; a ratio is the median of the ratios within a round. With
+`--cpu 0.25` each process has a quarter of a CPU, by a control group, which needs root; the server has what is left.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import json
 import os
@@ -20,12 +22,14 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from benchmarks.cgroup import limited_to
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -81,10 +85,16 @@ class Table(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def main(rounds: int) -> None:
+def main() -> None:
     """Measure and print a table."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tls", description=__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=15)
+    parser.add_argument("--cpu", type=float, help="the share of a CPU that each process has, such as 0.25")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        limited = [] if options.cpu is None else stack.enter_context(limited_to(options.cpu))
+        print(f"load average {os.getloadavg()[0]:.1f}")
         context, authority = _certificates(folder)
         amazon, system = folder / "amazon.pem", folder / "system.pem"
         amazon.write_bytes(AMAZON_ROOTS.read_bytes() + authority)
@@ -98,13 +108,13 @@ def main(rounds: int) -> None:
             "cronce exec, http": (_cronce, http, None),
         }
         samples = Samples()
-        for number in range(rounds + 1):
+        for number in range(options.rounds + 1):
             taken = samples if number else Samples()  # the first round fills the page cache
             for way, (line, endpoint, bundle) in ways.items():
                 environ = _environ(endpoint, bundle, folder)
                 key = f"{way} {number}"
-                _winner(taken, way, line(key), environ)
-                _loser(taken, way, line(key), environ)
+                _winner(taken, way, [*limited, *line(key)], environ)
+                _loser(taken, way, [*limited, *line(key)], environ)
     print("| | winner ms | ratio | CPU | loser ms | ratio | CPU |\n|---|---|---|---|---|---|---|")
     for way in ways:
         cells = []
@@ -207,4 +217,4 @@ def _certificate(
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 15)
+    main()

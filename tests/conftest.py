@@ -11,24 +11,35 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cronce.client import reporting
+from tests.support import arm64, go, postgres_server, roots
+from tests.support import browser as browser_lane
 from tests.support import dynamodb_local as dynamodb_local_server
 from tests.support import pgbouncer as pgbouncer_server
-from tests.support import postgres_server, roots
+from tests.support import ruby as ruby_lane
 from tests.support import terraform as terraform_lane
 from tests.support.lane_plugin import LanePlugin
 from tests.support.lanes import Lane, prepare_pid_namespace, prepare_terminal
+from tests.support.log_lines import MAKES, checked
 from tests.support.redis_server import SAFE, RedisServer, one_node_cluster, redis_program, valkey_program
 from tests.support.scratch import Scratch
+from tests.support.spreading import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytest_plugins = ["cronce.testing.plugin"]
+
 LANES = (
+    Lane(name="browser", prepare=browser_lane.prepare),
     Lane(name="dynamodb-local", prepare=dynamodb_local_server.prepare),
     Lane(name="postgres", prepare=postgres_server.prepare),
     Lane(name="pgbouncer", prepare=pgbouncer_server.prepare),
     Lane(name="pid-namespace", prepare=prepare_pid_namespace),
     Lane(name="roots", prepare=roots.prepare),
+    Lane(name="go", prepare=go.prepare),
+    Lane(name="arm64", prepare=arm64.prepare),
+    Lane(name="ruby", prepare=ruby_lane.prepare),
     Lane(name="terminal", prepare=prepare_terminal),
     Lane(name="terraform", prepare=terraform_lane.prepare),
     Lane(name="redis", prepare=redis_program),
@@ -58,6 +69,28 @@ def pytest_configure(config: pytest.Config) -> None:
         os.setpgid(0, 0)  # Ctrl-C is for the process that was started, which then ends its workers
     else:
         config.pluginmanager.register(Scratch(), "scratch")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each worker tests that wait and tests that compute."""
+    if hasattr(config, "workerinput"):
+        items[:] = spread(items, lambda item: item.path.relative_to(config.rootpath))
+
+
+@pytest.fixture(autouse=True)
+def lines_agree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every line that the test has this process log agrees with `docs/schemas/log-line.json`."""
+    wrong: list[str] = []
+    monkeypatch.setattr(reporting, MAKES, checked(getattr(reporting, MAKES), wrong))
+    yield
+    assert wrong == []
+
+
+@pytest.fixture(scope="session")
+def browser() -> browser_lane.Browser:
+    """A real Chromium, and what drives it."""
+    return browser_lane.prepare()
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ def main(name: str) -> None:
             case "rate":
                 _say(_rate(contender, **order))
             case "race":
-                _say(_race(contender, **order))
+                _say(_race(contender, job=f"job of {name}", **order))
             case "duel":
-                _say(_duel(contender, **order))
+                _say(_duel(contender, job=f"job of {name}", **order))
             case unknown:
                 raise ValueError(unknown)
 
@@ -65,19 +65,22 @@ def _rate(contender: Contender, *, threads: int, seconds: float) -> dict[str, An
     return {"cycles": sum(counts), "seconds": seconds, "cpu": cpu, "claim": median(claims)}
 
 
-def _race(contender: Contender, *, key: str, sent: float) -> dict[str, Any]:
-    """One attempt; it is decided when the work begins or is refused."""
+def _race(contender: Contender, *, job: str, key: str, sent: float) -> dict[str, Any]:
+    """One attempt; it is decided when the work begins or is refused.
+
+    Each contender has its own job: a claim under FORBID reads the job's rows where another ran under ALLOW.
+    """
     decided: list[float] = []
     began = time.monotonic()
-    won = contender.attempt("race", key, lambda: decided.append(time.monotonic()))
+    won = contender.attempt(job, key, lambda: decided.append(time.monotonic()))
     decided.append(time.monotonic())
     return {"won": won, "took": decided[0] - began, "since": decided[0] - sent}
 
 
-def _duel(contender: Contender, *, key: str) -> dict[str, Any]:
+def _duel(contender: Contender, *, job: str, key: str) -> dict[str, Any]:
     """One attempt, and a second one while the first works."""
     second: list[bool] = []
-    won = contender.attempt("race", key, lambda: second.append(contender.attempt("race", key, _nothing)))
+    won = contender.attempt(job, key, lambda: second.append(contender.attempt(job, key, _nothing)))
     return {"won": won, "second": second[0]}
 
 

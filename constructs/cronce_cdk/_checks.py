@@ -14,8 +14,9 @@ import constructs
 import jsii
 
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import checked_job
+from cronce.vocabulary.names import checked_group, checked_job, group_key
 from cronce.vocabulary.policy import Policy
+from cronce_cdk._jsii_cache import stack_of
 from cronce_cdk._limits import POLICY_TEXT
 from cronce_cdk.errors import ConstructConfigError
 
@@ -49,6 +50,11 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and not is_token(value)
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether the value is a whole number; for Python, True is one."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def refusal(scope: Tree, argument: str, value: object, allowed: str) -> ConstructConfigError:
     """Return the error for an argument of this construct."""
     return ConstructConfigError(scope.node.path, argument, value, allowed)
@@ -63,6 +69,12 @@ def naming(scope: Tree, argument: str) -> Iterator[None]:
         raise
     except InputInvalidError as error:
         raise refusal(scope, argument, error.value, error.allowed) from error
+
+
+def group_ref(scope: Tree, group: object) -> str:
+    """Return the partition key of the exclusion group's row."""
+    with naming(scope, "exclusion_group"):
+        return group_key(checked_group(group))
 
 
 def job_name(scope: Tree, job: object) -> str:
@@ -95,6 +107,28 @@ def having(scope: Tree, argument: str, value: object, attribute: str, allowed: s
         raise refusal(scope, argument, value, allowed)
 
 
+def placed(scope: object, construct_id: object) -> None:
+    """Refuse a scope that is in no stack, and an ID that is none, before CDK fails on them.
+
+    Raises:
+        ConstructConfigError: The scope is an app or a stage, or no construct; or the ID is no text.
+    """
+    allowed = "a construct within a stack"
+    if not isinstance(scope, constructs.Construct):
+        raise ConstructConfigError("", "scope", scope, allowed)
+    try:
+        stack_of(scope)
+    except RuntimeError as error:
+        raise refusal(scope, "scope", scope, allowed) from error
+    if not is_text(construct_id) or not construct_id:
+        raise refusal(scope, "construct_id", construct_id, "text")
+
+
+def grantee_of(scope: Tree, value: object) -> None:
+    """Refuse what has no principal to grant anything to."""
+    having(scope, "grantee", value, "grant_principal", "a role, a user, or another IGrantable")
+
+
 def flags(scope: Tree, given: Mapping[str, object]) -> None:
     """Refuse a value that is not a bool."""
     for argument, value in given.items():
@@ -111,7 +145,7 @@ def kinds(scope: Tree, kind: type, given: Mapping[str, object]) -> None:
 
 def whole(scope: Tree, argument: str, value: object) -> int:
     """Return the whole number; 0 is refused."""
-    if isinstance(value, bool) or not isinstance(value, int) or value == 0:
+    if not is_whole(value) or value == 0:
         raise refusal(scope, argument, value, "a whole number over 0")
     return value
 
@@ -134,13 +168,24 @@ def duration(scope: Tree, argument: str, value: object) -> dt.timedelta:
     raise refusal(scope, argument, value, "a datetime.timedelta or an aws_cdk.Duration, known at synth")
 
 
+def sendable(scope: Tree, argument: str, text: str) -> str:
+    """Return the text if a request and a container can hold it. A NUL ends the text in a container."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise refusal(scope, argument, text, "text that UTF-8 can encode") from None
+    if "\0" in text:
+        raise refusal(scope, argument, text, "text without NUL")
+    return text
+
+
 def texts(scope: Tree, argument: str, values: Sequence[str] | None) -> list[str] | None:
     """Return the words of a command, or None for None."""
     if values is None:
         return None
     if not isinstance(values, list | tuple) or not values or not all(isinstance(value, str) for value in values):
         raise refusal(scope, argument, values, "a list of at least one word")
-    return [*values]
+    return [sendable(scope, argument, value) for value in values]
 
 
 def text_map(
@@ -153,9 +198,11 @@ def text_map(
     for name, value in (values or {}).items():
         if not isinstance(name, str) or not isinstance(value, str) or not name:
             raise refusal(scope, argument, {name: value}, "names and values that are text")
+        if "=" in sendable(scope, argument, name):
+            raise refusal(scope, argument, name, "names without =, which ends the name of a variable")
         if reserved and name.startswith(reserved):
             raise refusal(scope, argument, name, f"names that do not begin with {reserved}: the construct sets those")
-        checked[name] = value
+        checked[name] = sendable(scope, argument, value)
     return checked
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
+from cronce.vocabulary.environment import DATE_IN, FORCE, FORCE_ATTEMPT, LAUNCH, PERIOD
 from cronce_cdk._checks import is_token, refusal
 from cronce_cdk._jsii_cache import cached
 from cronce_cdk._limits import STOP_TIMEOUT
@@ -21,6 +22,9 @@ HOW_TO_FIND = (
     " '{{json .Config.Entrypoint}} {{json .Config.Cmd}}' IMAGE` prints them"
 )
 
+
+_OF_ONE_RUN = frozenset({PERIOD, DATE_IN, FORCE, FORCE_ATTEMPT, LAUNCH})
+"""Variables that belong to one start. In a task definition each tick would be the same run, or be forced."""
 
 _WITHOUT_ORDER = (
     ecs.FargatePlatformVersion.VERSION1_0,
@@ -40,6 +44,7 @@ class JobContainer:
         guard: Its entry point if that is the program `cronce`; else empty.
         command: Its command; empty for the image's.
         waits: True if it starts after another container.
+        fixed: The variables of one run that it sets for all runs.
     """
 
     name: str
@@ -48,6 +53,7 @@ class JobContainer:
     guard: Sequence[str] = ()
     command: Sequence[str] = ()
     waits: bool = False
+    fixed: Sequence[str] = ()
 
 
 def container_of(
@@ -89,17 +95,22 @@ def container_of(
         guard=chosen.guard,
         command=chosen.command,
         waits=chosen.waits,
+        fixed=chosen.fixed,
     )
 
 
 def check_guarded(
     scope: Construct, container: JobContainer, command: object, platform_version: ecs.FargatePlatformVersion | None
 ) -> None:
-    """Check what a job needs whose container has the guard as its entry point.
+    """Check that the container runs each tick as its own run, and once under a guard.
 
     Raises:
-        ConstructConfigError: No command is stated, it has a guard of its own, or the platform version is too old.
+        ConstructConfigError: No command is stated, it has a guard of its own, the platform version is too old, or its
+            container fixes the run.
     """
+    if container.fixed:
+        value = f"{', '.join(container.fixed)} of {container.name}"
+        raise refusal(scope, "task_definition", value, "a container without variables that name one run")
     if container.waits and platform_version in _WITHOUT_ORDER:
         raise refusal(scope, "platform_version", platform_version, "1.3.0 or later: the container starts after another")
     if not container.guard:
@@ -125,6 +136,7 @@ class _Facts:
     guard: Sequence[str]
     command: Sequence[str]
     waits: bool
+    fixed: Sequence[str]
 
     @property
     def brings_the_guard(self) -> bool:
@@ -149,7 +161,18 @@ def _facts_of(task_definition: ecs.TaskDefinition, container: ecs.ContainerDefin
         guard=entry_point if entry_point and entry_point[0].rpartition("/")[2] == "cronce" else (),
         command=[*(rendered.command or ())],
         waits=bool(rendered.depends_on),
+        fixed=sorted(
+            _OF_ONE_RUN & {_name_of(each) for each in (*_rendered(rendered.environment), *_rendered(rendered.secrets))}
+        ),
     )
+
+
+def _rendered(variables: object) -> Sequence[object]:
+    return variables if isinstance(variables, Sequence) else ()
+
+
+def _name_of(variable: object) -> object:
+    return variable.get("name") if isinstance(variable, Mapping) else getattr(variable, "name", None)
 
 
 def _only(task_definition: ecs.TaskDefinition, containers: list[_Facts], workers: dict[str, _Facts]) -> str | None:

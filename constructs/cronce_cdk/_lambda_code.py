@@ -8,7 +8,7 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 
-from cronce.cli.actions.lambda_archive import lambda_archive, missing_packages
+from cronce.portable.lambda_archive import lambda_archive, missing_packages
 from cronce_cdk._checks import Tree, refusal
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import timedelta
 
 DESCRIPTION = 512
 """Characters of a schedule's description (Scheduler, Description)."""
@@ -16,7 +18,7 @@ TAGS = 50
 TAG_KEY, TAG_VALUE = 128, 256
 """Characters of a tag's key and value (ECS, TagKey and TagValue)."""
 
-TAG_TEXT = re.compile(r"[\w\s.:/=+\-@]*")
+TAG_TEXT = re.compile(r"(?:[\w.:/=+\-@]|(?![\t-\r\x1c-\x1f\x85])\s)*")
 """What a tag's key and value may hold (ECS, TagKey and TagValue)."""
 
 PROVIDERS = 6
@@ -40,14 +42,32 @@ EVENT_PATTERN = 4096
 FUNCTION_ENVIRONMENT = 4096
 """Bytes of all environment variables of a function (Lambda Developer Guide, "Lambda quotas"; it is in no model)."""
 
+FUNCTION_MEMORY = 128, 10_240
+"""Least and most MiB of a function (Lambda, MemorySize; Lambda Developer Guide, "Lambda quotas")."""
+
+FUNCTION_TIMEOUT = timedelta(seconds=10), timedelta(minutes=15)
+"""Timeout of a function: no less, because a start with its imports takes seconds; no more, by Lambda's quotas."""
+
+QUEUE_READERS = 2
+"""Smallest limit of the invocations that read a queue at the same time (Lambda, MaximumConcurrency)."""
+
+FUNCTION_SUBNETS = 16
+"""Subnets of a function (Lambda, SubnetIds)."""
+
 INLINE_POLICIES = 10_240
 """Characters of all inline policies of a role, white space aside (IAM User Guide, "IAM and AWS STS quotas")."""
 
 STOP_TIMEOUT = 120
 """Seconds of a container's stop timeout on Fargate (ECS API Reference, ContainerDefinition)."""
 
-FARGATE_MEMORY: dict[int, range] = {
-    256: range(512, 2049, 512),
+TASK_CPU = 128, 196_608
+"""Least and most CPU units of a task outside of Fargate (ECS API Reference, RegisterTaskDefinition)."""
+
+CONTAINER_MEMORY = 6
+"""Least MiB of a container (ECS API Reference, ContainerDefinition)."""
+
+FARGATE_MEMORY: dict[int, Sequence[int]] = {
+    256: (512, 1024, 2048),
     512: range(1024, 4097, 1024),
     1024: range(2048, 8193, 1024),
     2048: range(4096, 16385, 1024),

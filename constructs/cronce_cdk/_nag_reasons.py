@@ -16,6 +16,7 @@ SCHEDULES_OF_A_GROUP = "A policy cannot name a single schedule, so it names the 
 ROLES_OF_A_GROUP = "These are the scheduler roles of the jobs of the ledger, by their path."
 TASKS_OF_A_CLUSTER = "The ID of a task is not known before it is started."
 RUNTIME = "Python 3.13 is the newest version that the functions are tested on, and is supported until 2029."
+DEAD_LETTERS = "It is a dead-letter queue: EventBridge Scheduler puts into it what it could not start."
 VARIABLES = "The ledger's URL, the job's name and the policy are no secrets. Secrets belong in `secrets`."
 
 

@@ -39,7 +39,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Subnets, as far as a task's way out of them is known.
+    """Whether a task in these subnets has a route out.
 
     Attributes:
         public: True if one of them is public.
@@ -100,7 +100,7 @@ def network_of(
     checked_groups(scope, security_groups)
     subnet_ids, place = subnets_of(scope, cluster, vpc_subnets, assign_public_ip=assign_public_ip)
     if not security_groups:
-        vpc = _vpc_of(scope, cluster, "security_groups", "security groups, or a cluster that was imported with its VPC")
+        vpc = vpc_of(scope, cluster, "security_groups", "security groups, or a cluster that was imported with its VPC")
         security_groups = [_shared_group(scope, vpc)]
     return Network(
         security_groups=security_groups,
@@ -116,10 +116,22 @@ def network_of(
     )
 
 
-def checked_groups(scope: Construct, groups: Sequence[ec2.ISecurityGroup]) -> None:
+def with_vpc(scope: Construct, cluster: ecs.ICluster) -> ecs.ICluster:
+    """Return the cluster; an ECS service of CDK needs its VPC even where subnets are listed."""
+    try:
+        _ = cluster.vpc
+    except RuntimeError as error:
+        allowed = "a cluster that was imported with its VPC, as by ecs.Cluster.from_cluster_attributes"
+        raise refusal(scope, "cluster", cluster.node.path, allowed) from error
+    return cluster
+
+
+def checked_groups(
+    scope: Construct, groups: Sequence[ec2.ISecurityGroup], *, argument: str = "security_groups"
+) -> None:
     """Refuse more security groups than an interface can have."""
     if len(groups) > SECURITY_GROUPS:
-        raise refusal(scope, "security_groups", f"{len(groups)} groups", f"at most {SECURITY_GROUPS} groups")
+        raise refusal(scope, argument, f"{len(groups)} groups", f"at most {SECURITY_GROUPS} groups")
 
 
 def subnets_of(
@@ -134,23 +146,22 @@ def subnets_of(
         ids = [subnet.subnet_id for subnet in selection.subnets]
         place = NOWHERE
     else:
-        vpc = _vpc_of(
-            scope, cluster, "cluster", "a cluster that was imported with its VPC, or vpc_subnets with subnets"
-        )
+        vpc = vpc_of(scope, cluster, "cluster", "a cluster that was imported with its VPC, or vpc_subnets with subnets")
         default = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC) if assign_public_ip else None
         try:
-            selected = _selected(vpc, selection or default)
+            chosen = selected(vpc, selection or default)
         except RuntimeError as error:
             given = selection or vpc.node.path
             raise refusal(scope, "vpc_subnets", given, f"subnets of the cluster's VPC: {error}") from error
-        ids = selected.subnet_ids
-        place = Place(public=selected.has_public, isolated=_isolated(scope, vpc, ids))
+        ids = chosen.subnet_ids
+        place = Place(public=chosen.has_public, isolated=isolated(scope, vpc, ids))
     if not 1 <= len(ids) <= SUBNETS and not is_token(ids):
         raise refusal(scope, "vpc_subnets", f"{len(ids)} subnets", f"1 to {SUBNETS} subnets")
     return ids, place
 
 
-def _vpc_of(scope: Construct, cluster: ecs.ICluster, argument: str, allowed: str) -> ec2.IVpc:
+def vpc_of(scope: Construct, cluster: ecs.ICluster, argument: str, allowed: str) -> ec2.IVpc:
+    """Return the cluster's VPC, which one that was imported by its ARN does not have."""
     try:
         return cluster.vpc
     except RuntimeError as error:
@@ -158,7 +169,7 @@ def _vpc_of(scope: Construct, cluster: ecs.ICluster, argument: str, allowed: str
         raise refusal(scope, argument, value, allowed) from error
 
 
-def _isolated(scope: Construct, vpc: ec2.IVpc, subnet_ids: list[str]) -> bool:
+def isolated(scope: Construct, vpc: ec2.IVpc, subnet_ids: list[str]) -> bool:
     """Return whether a subnet is isolated and the app has no interface endpoint for the VPC so far."""
     isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
     if not isolated.intersection(subnet_ids):
@@ -195,7 +206,8 @@ def _shared_group(scope: Construct, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
     )
 
 
-def _selected(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> ec2.SelectedSubnets:
+def selected(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> ec2.SelectedSubnets:
+    """Return the subnets of the VPC; by default its private ones."""
     if selection is None:
         return vpc.select_subnets()
     return vpc.select_subnets(

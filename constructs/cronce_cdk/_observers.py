@@ -1,9 +1,10 @@
-"""The functions of a ledger: the recorder of stopped tasks, the watchdog of missed ticks and lost runs, and reruns."""
+"""The functions of a ledger: the recorder, the watchdog, reruns and the board."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import aws_cdk as cdk
@@ -19,9 +20,11 @@ from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER, METRICS, MISSED_AFTER, PINNED_SERVICES, SCHEDULE_GROUP
 from cronce_cdk._checks import TOKEN, refusal
 from cronce_cdk._functions import LedgerFunction
-from cronce_cdk._limits import EVENT_PATTERN, FUNCTION_ENVIRONMENT
-from cronce_cdk._nag_reasons import ANY_RESOURCE, ROLES_OF_A_GROUP, SCHEDULES_OF_A_GROUP, TASKS_OF_A_CLUSTER
-from cronce_cdk._permissions import listing_schedules, roles_of, schedules_of, tasks_of
+from cronce_cdk._limits import EVENT_PATTERN, FUNCTION_ENVIRONMENT, QUEUE_READERS
+from cronce_cdk._nag_reasons import TASKS_OF_A_CLUSTER
+from cronce_cdk._permissions import launching, launching_wildcards, schedules_of, sending_events, tasks_in, watching
+from cronce_cdk.function_settings import FunctionSettings, seconds_of
+from cronce_cdk.keys import queue_statements, schedule_statements, table_statements
 from cronce_cdk.run_ledger_base import RunLedgerBase
 
 _OTHER_VARIABLES = 256
@@ -30,14 +33,10 @@ _OTHER_VARIABLES = 256
 _REST_OF_PATTERN = 128
 """Characters of an event pattern besides its detail."""
 
-EVENT_SOURCE = "cronce"
-"""The source of the events that recorder and watchdog put on the default bus."""
+_BOARD_SECONDS = 15
+_BOARD_MIB = 1769
+"""One vCPU (Lambda Developer Guide, "Memory"): the newest rows of a thousand jobs take most of a second of it."""
 
-RECORDER_MINUTES = 1
-"""The recorder's timeout; its queue hides a message for six times as long (Lambda Developer Guide)."""
-
-_WATCHDOG_MINUTES = 5
-_RERUN_SECONDS = 30
 _TASK_STOPPED = "ECS Task State Change"
 
 
@@ -50,45 +49,55 @@ class Observers:
     """
 
     def __init__(
-        self, scope: Construct, ledger: RunLedgerBase, clusters: Sequence[ecs.ICluster] | None, missed_after: timedelta
+        self,
+        scope: Construct,
+        ledger: RunLedgerBase,
+        clusters: Sequence[ecs.ICluster] | None,
+        missed_after: timedelta,
+        settings: FunctionSettings,
     ) -> None:
         self._pinned: list[dict[str, str]] = []
-        variables = _variables(ledger)
+        variables, stack, group = _variables(ledger), cdk.Stack.of(scope), ledger.schedule_group_ref
         self.recorder = LedgerFunction(
             scope,
             "Recorder",
             module="recorder",
             environment=variables,
             statements=[
-                _rows(ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
-                *_launching(scope, ledger),
-                _sending_events(scope),
-                _reporting_lost_events(ledger),
+                *_rows(scope, ledger, "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
+                *launching(stack, group),
+                *_keys_of_schedules(stack, ledger),
+                sending_events(stack),
+                *_reporting_lost_events(scope, ledger),
             ],
             description="Settles the run of a task that stopped or could not be started, and has it started again",
-            timeout=cdk.Duration.minutes(RECORDER_MINUTES),
+            timeout=seconds_of(settings.recorder_timeout),
+            settings=settings,
+            log_key=ledger.keys.logs,
             lost_events=ledger.dead_letter_queue,
-            wildcards=_wildcards(scope, ledger),
+            wildcards=launching_wildcards(stack, group),
         )
         self._invoke_for_stopped_tasks(scope, ledger, clusters)
         self._invoke_for_dead_letters(ledger)
-        tasks = _tasks(scope, clusters)
+        tasks = tasks_in(stack, clusters)
         self.watchdog = LedgerFunction(
             scope,
             "Watchdog",
             module="watchdog",
             environment={**variables, MISSED_AFTER: format_duration(missed_after)},
             statements=[
-                _rows(ledger, "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
-                *_launching(scope, ledger),
-                _sending_events(scope),
-                _listing_tasks(scope, clusters),
-                iam.PolicyStatement(actions=["ecs:DescribeTasks"], resources=tasks),
+                *_rows(
+                    scope, ledger, "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"
+                ),
+                *watching(stack, group, clusters),
+                *_keys_of_schedules(stack, ledger),
             ],
             description="Checks for missed ticks and lost runs",
-            timeout=cdk.Duration.minutes(_WATCHDOG_MINUTES),
+            timeout=seconds_of(settings.watchdog_timeout),
+            settings=settings,
+            log_key=ledger.keys.logs,
             lost_events=None,
-            wildcards={**_wildcards(scope, ledger), **dict.fromkeys(tasks, TASKS_OF_A_CLUSTER)},
+            wildcards={**launching_wildcards(stack, group), **dict.fromkeys(tasks, TASKS_OF_A_CLUSTER)},
         )
         events.Rule(
             scope,
@@ -155,7 +164,7 @@ class Observers:
                 batch_size=10,
                 report_batch_item_failures=True,
                 # The minimum, so that many dead letters do not use up the account's concurrency.
-                max_concurrency=2,
+                max_concurrency=QUEUE_READERS,
             )
         )
         queue = [ledger.dead_letter_queue.queue_arn]
@@ -164,18 +173,47 @@ class Observers:
         self.recorder.allow(iam.PolicyStatement(actions=takes, resources=queue))
 
 
-def rerun_function(scope: Construct, ledger: RunLedgerBase, function_name: str | None) -> LedgerFunction:
+def rerun_function(
+    scope: Construct, ledger: RunLedgerBase, function_name: str | None, settings: FunctionSettings
+) -> LedgerFunction:
     """Create the function that has a run started for a person, if its task would be admitted."""
+    stack, group = cdk.Stack.of(scope), ledger.schedule_group_ref
     return LedgerFunction(
         scope,
         "Rerun",
         module="rerun",
         environment=_variables(ledger),
-        statements=[_rows(ledger, "dynamodb:GetItem"), *_launching(scope, ledger)],
+        statements=[
+            *_rows(scope, ledger, "dynamodb:GetItem"),
+            *launching(stack, group),
+            *_keys_of_schedules(stack, ledger),
+        ],
         description="Has a run started that a person asks for",
-        timeout=cdk.Duration.seconds(_RERUN_SECONDS),
+        timeout=seconds_of(settings.rerun_timeout),
+        settings=settings,
+        log_key=ledger.keys.logs,
         lost_events=None,
-        wildcards=_wildcards(scope, ledger),
+        wildcards=launching_wildcards(stack, group),
+        function_name=function_name,
+    )
+
+
+def board_function(
+    scope: Construct, ledger: RunLedgerBase, function_name: str | None, settings: FunctionSettings
+) -> LedgerFunction:
+    """Create the function that shows the runs on a dashboard. It can read rows, and nothing else."""
+    return LedgerFunction(
+        scope,
+        "Board",
+        module="board",
+        environment={LEDGER: ledger.table_url},
+        statements=_rows(scope, ledger, "dynamodb:GetItem", "dynamodb:Query"),
+        description="Shows the runs on a dashboard",
+        timeout=_BOARD_SECONDS,
+        settings=replace(settings, memory_size=max(settings.memory_size, _BOARD_MIB)),
+        log_key=ledger.keys.logs,
+        lost_events=None,
+        wildcards={},
         function_name=function_name,
     )
 
@@ -199,66 +237,21 @@ class _AsJson:
         return json.dumps(self._values)
 
 
-def _rows(ledger: RunLedgerBase, *actions: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(actions=[*actions], resources=[ledger.table_arn])
-
-
-def _launching(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatement]:
-    """Return the permissions to start a run by a one-shot schedule with its job's scheduler role.
-
-    With these, no function can start a task itself or pass a task's role.
-    """
-    stack = cdk.Stack.of(scope)
-    group = ledger.schedule_group_ref
-    roles = roles_of(stack, group)
+def _rows(scope: Construct, ledger: RunLedgerBase, *actions: str) -> list[iam.PolicyStatement]:
     return [
-        iam.PolicyStatement(
-            actions=["scheduler:CreateSchedule", "scheduler:GetSchedule"], resources=[schedules_of(stack, group)]
-        ),
-        listing_schedules(),
-        iam.PolicyStatement(
-            actions=["iam:PassRole"],
-            resources=[roles],
-            conditions={"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
-        ),
+        iam.PolicyStatement(actions=[*actions], resources=[ledger.table_arn]),
+        *table_statements(cdk.Stack.of(scope), ledger.keys, writes="dynamodb:PutItem" in actions),
     ]
 
 
-def _listing_tasks(scope: Construct, clusters: Sequence[ecs.ICluster] | None) -> iam.PolicyStatement:
-    """Return the permission to list the tasks of the clusters, or of every cluster.
-
-    Its resource would be a container instance (Service Authorization Reference), which a task on Fargate has not.
-    """
-    arns = [cluster.cluster_arn for cluster in clusters or ()]
-    every = cdk.Stack.of(scope).format_arn(service="ecs", resource="cluster", resource_name="*")
-    which = {"ArnEquals": {"ecs:cluster": arns}} if arns else {"ArnLike": {"ecs:cluster": every}}
-    return iam.PolicyStatement(actions=["ecs:ListTasks"], resources=["*"], conditions=which)
+def _keys_of_schedules(stack: cdk.Stack, ledger: RunLedgerBase) -> list[iam.PolicyStatement]:
+    """Return the permissions to read schedules and create one-shot schedules, if they are encrypted with a key."""
+    return schedule_statements(stack, ledger.keys, schedules_of(stack, ledger.schedule_group_ref), creates=True)
 
 
-def _tasks(scope: Construct, clusters: Sequence[ecs.ICluster] | None) -> list[str]:
-    """Return the ARNs of the tasks of the clusters, or of every cluster."""
-    stack = cdk.Stack.of(scope)
-    return [tasks_of(stack, cluster.cluster_name) for cluster in clusters or ()] or [tasks_of(stack, "*")]
-
-
-def _sending_events(scope: Construct) -> iam.PolicyStatement:
-    bus = cdk.Stack.of(scope).format_arn(service="events", resource="event-bus", resource_name="default")
-    return iam.PolicyStatement(
-        actions=["events:PutEvents"],
-        resources=[bus],
-        conditions={"StringEquals": {"events:source": EVENT_SOURCE}},
-    )
-
-
-def _wildcards(scope: Construct, ledger: RunLedgerBase) -> dict[str, str]:
-    stack, group = cdk.Stack.of(scope), ledger.schedule_group_ref
-    return {
-        "*": ANY_RESOURCE,
-        schedules_of(stack, group): SCHEDULES_OF_A_GROUP,
-        roles_of(stack, group): ROLES_OF_A_GROUP,
-    }
-
-
-def _reporting_lost_events(ledger: RunLedgerBase) -> iam.PolicyStatement:
-    """Return the permission for Lambda to send an event there that failed three times."""
-    return iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[ledger.dead_letter_queue.queue_arn])
+def _reporting_lost_events(scope: Construct, ledger: RunLedgerBase) -> list[iam.PolicyStatement]:
+    """Return the permission for Lambda to send events there that failed three times, also if it is encrypted."""
+    return [
+        iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[ledger.dead_letter_queue.queue_arn]),
+        *queue_statements(cdk.Stack.of(scope), ledger.keys),
+    ]

@@ -41,8 +41,11 @@ _SERVICE_FACTS: Mapping[str, object] = {
 class Pinning:
     """What must still hold at the end of synth. Overrides of the L1 show only in the template."""
 
-    def __init__(self, clock: Construct, service: ecs.FargateService, container: ecs.ContainerDefinition) -> None:
+    def __init__(
+        self, clock: Construct, service: ecs.FargateService, container: ecs.ContainerDefinition, command: str
+    ) -> None:
         self._clock = clock
+        self._command = command
         self._service = service
         self._container = container
 
@@ -93,6 +96,9 @@ class Pinning:
         own: Mapping[str, Any] = next(
             (each for each in containers if each.get("Name") == self._container.container_name), {}
         )
+        words = [str(word) for name in ("EntryPoint", "Command") for word in _at(own, name) or ()]
+        if len(words) < 2 or (words[0].rpartition("/")[2], words[1]) != ("cronce", self._command):
+            yield self._refused(path, "Command", words, f"cronce {self._command} ..., which holds the lease")
         init = _at(own, "LinuxParameters.InitProcessEnabled")
         if init is not True:
             yield self._refused(path, "LinuxParameters.InitProcessEnabled", init, "True")

@@ -16,17 +16,18 @@ _SHORTEST_ARN = 40
 """Characters that stand for a reference, whose text is known only at deployment."""
 
 
-def check_policies(scope: Construct, role: iam.IRole) -> Iterator[str]:
+def check_policies(scope: Construct, role: iam.IRole, *, by_role: bool = True) -> Iterator[str]:
     """Check a role at the end of synth: yield an error if its policies are certainly too long.
 
-    A role that takes no policies gets a warning: CDK says so nowhere else. IAM counts the characters of all inline
-    policies of a role, white space aside. Of several constructs with this role, the first one has the error.
+    If the ledger admits tasks by their role, one that takes no policies gets a warning: CDK says so nowhere else. IAM
+    counts the characters of all inline policies of a role, white space aside. Of several constructs with this role, the
+    first one has the error.
     """
     stack = stack_of(scope)
     policies = cached(
         stack, (role, "policies"), lambda: [each for each in role.node.find_all() if isinstance(each, iam.Policy)]
     )
-    if not policies:
+    if by_role and not policies:
         warn(
             scope,
             "task-role-not-granted",

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 import aws_cdk as cdk
 from aws_cdk import aws_scheduler as scheduler
 
-from cronce.schedule import Kind, Schedule, ScheduleInvalidError
+from cronce.schedule import Kind, PeriodForm, Schedule, ScheduleInvalidError, joined
 from cronce.schedule.analysis import analyse
+from cronce.vocabulary.errors import InputInvalidError
 from cronce_cdk._checks import Tree, is_token, refusal
 
 _LONGEST_RETRY = timedelta(hours=24)
@@ -24,7 +25,7 @@ class Timing:
     """A schedule as EventBridge Scheduler takes it, and facts about its ticks.
 
     Attributes:
-        expression: `cron(...)`, `rate(...)`, `at(...)`, or a token.
+        expression: `cron(...)`, `rate(...)`, `at(...)`, or a token; several `cron(...)` with `; ` between them.
         timezone: The IANA zone, or a token.
         interval: The shortest time between two ticks; None with fewer than two ticks or a token.
         longest: The longest time between two ticks, likewise.
@@ -40,6 +41,11 @@ class Timing:
     lost: str = ""
     caution: str = ""
     schedule: Schedule | None = None
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Each expression alone: EventBridge Scheduler has a schedule for each."""
+        return (self.expression,) if self.schedule is None else self.schedule.expressions
 
     @property
     def starts_when_made(self) -> bool:
@@ -61,16 +67,25 @@ def timing_of(
             without a minute.
     """
     zone = _zone_name(scope, timezone)
-    if isinstance(schedule, scheduler.ScheduleExpression):
-        text: object = schedule.expression_string
-        own = schedule.time_zone.timezone_name if schedule.time_zone else None
-        if own not in (None, "Etc/UTC"):
-            if zone not in (None, own):
-                raise refusal(scope, "timezone", zone, f"{own}, which the schedule sets already, or None")
-            zone = own
-    else:
-        text = schedule
+    texts: list[object] = []
+    several = isinstance(schedule, list | tuple)
+    for each in schedule if isinstance(schedule, list | tuple) else [schedule]:
+        if isinstance(each, scheduler.ScheduleExpression):
+            texts.append(each.expression_string)
+            own = each.time_zone.timezone_name if each.time_zone else None
+            if own not in (None, "Etc/UTC"):
+                if zone not in (None, own):
+                    raise refusal(scope, "timezone", zone, f"{own}, which the schedule sets already, or None")
+                zone = own
+        else:
+            texts.append(each)
+        if several and is_token(texts[-1]):
+            raise refusal(scope, "schedule", texts[-1], "a list of expressions that are known at synth")
     zone = zone or "UTC"
+    try:
+        text: object = joined(texts) if several else texts[0]
+    except ScheduleInvalidError as error:
+        raise refusal(scope, "schedule", texts, error.allowed) from error
     if is_token(text) or is_token(zone):
         return Timing(expression=str(text), timezone=zone)
     try:
@@ -82,6 +97,8 @@ def timing_of(
         argument = "timezone" if error.field == "timezone" else "schedule"
         shown = text if argument == "schedule" else error.value
         raise refusal(scope, argument, shown, f"{error.field} {error.value!r}: {error.allowed}") from error
+    except InputInvalidError as error:  # an instant at an end of the calendar
+        raise refusal(scope, error.what, error.value, error.allowed) from error
     if analysis.has_hour_without_minute:
         raise refusal(
             scope,
@@ -98,6 +115,23 @@ def timing_of(
         caution=analysis.schedule.caution,
         schedule=analysis.schedule,
     )
+
+
+def is_by_date(scope: Tree, period: object, timing: Timing) -> bool:
+    """Return True if the period of a run is the local day of its tick."""
+    if period is None:
+        return False
+    if timing is ON_REQUEST:
+        raise refusal(scope, "period", period, "no period for a job without a schedule: who starts it names the period")
+    if not isinstance(period, str) or period not in set(PeriodForm):
+        raise refusal(scope, "period", period, ", ".join(PeriodForm))
+    form = PeriodForm(period)
+    if timing.schedule is not None:
+        try:
+            timing.schedule.check_period_form(form)
+        except ScheduleInvalidError as error:
+            raise refusal(scope, "period", period, error.allowed) from error
+    return form is PeriodForm.DATE
 
 
 def retry_policy(interval: timedelta | None, starting_deadline: timedelta | None) -> tuple[int, int]:

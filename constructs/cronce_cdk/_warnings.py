@@ -34,7 +34,7 @@ class JobDoubts:
     """The doubts about a job."""
 
     job: Construct
-    schedule: scheduler.CfnSchedule
+    schedules: Sequence[scheduler.CfnSchedule]
     policy: Policy
     enabled: bool
     missed_after: timedelta | None
@@ -43,6 +43,8 @@ class JobDoubts:
     target: Target
     command: Sequence[str] | None
     metrics: bool
+    observed: bool
+    by_role: bool
 
     def warn(self) -> None:
         """Add the warnings that the arguments give rise to."""
@@ -51,8 +53,8 @@ class JobDoubts:
 
     def errors(self) -> list[str]:
         """Return the errors of the finished tree, and add its warnings."""
-        options = self.schedule.cfn_options
-        if options.deletion_policy in (cdk.CfnDeletionPolicy.RETAIN, cdk.CfnDeletionPolicy.RETAIN_EXCEPT_ON_CREATE):
+        kept = (cdk.CfnDeletionPolicy.RETAIN, cdk.CfnDeletionPolicy.RETAIN_EXCEPT_ON_CREATE)
+        if any(each.cfn_options.deletion_policy in kept for each in self.schedules):
             warn(
                 self.job,
                 "schedule-is-retained",
@@ -61,7 +63,7 @@ class JobDoubts:
             )
         target = self.target
         missing = missing_providers(self.job, target.cluster, target.placement.strategies)
-        return [*missing, *check_policies(self.job, target.task_role)]
+        return [*missing, *check_policies(self.job, target.task_role, by_role=self.by_role)]
 
     def _of_timing(self) -> Iterator[tuple[str, str]]:
         timing, policy = self.timing, self.policy
@@ -153,6 +155,14 @@ class JobDoubts:
             )
 
     def _of_target(self) -> Iterator[tuple[str, str]]:
+        if not self.observed:
+            yield (
+                "cluster-not-observed",
+                (
+                    "Its cluster is not one of the ledger's `clusters`. The recorder is not told when its task stops:"
+                    " a crash is found when the lease expires, and a task that never claims is not explained."
+                ),
+            )
         if self.target.without_revision:
             yield (
                 "task-definition-without-revision",

@@ -34,6 +34,9 @@ _ANY_TARGET = {"command": ["true"]}
 _ANY_SCHEDULE = "rate(1 day)"
 """Stand-ins for values that are known only at deployment."""
 
+_MOST_OF_NAMES = 4000
+"""Characters of the names of jobs in a policy; a role's policies have at most 10,240 (IAM User Guide, "IAM quotas")."""
+
 
 class ClockTarget(Protocol):
     """Where a clock sends the ticks of a job: one of the `...Target` classes of this module."""
@@ -210,25 +213,31 @@ class ClockJob:
     Attributes:
         target: Where its ticks go.
         every: The interval, counted from 1970-01-01T00:00Z. Alternatively
-        schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"` or a CDK `ScheduleExpression`.
-            A job with neither is one that only people start.
+        schedule: `"0 6 * * *"`, `"cron(0 6 * * ? *)"`, `"rate(5 minutes)"` or a CDK `ScheduleExpression`; or a list
+            of cron expressions: due whenever one of them is. A job with neither is one that only people start.
         timezone: The time zone of the schedule, an IANA name or an `aws_cdk.TimeZone`; by default UTC.
         period: What the period of a run is: `time`, the nominal time of its tick, or `date`, its local day.
         suspend: True to record each tick as skipped and send nothing.
         starting_deadline: How late a tick may still be sent.
+        jitter: Each tick is sent up to this much later, always the same delay, which follows from the job's name.
         catch_up: Which ticks of a time without a clock are sent later.
+        alert_without_success_for: The longest time without a success before `cronce watchdog` reports it; zero for
+            never. By default twice the longest time between two ticks, plus an hour. The job of a `TaskTarget` has its
+            own setting.
         timeout: The longest time to send a tick.
         backoff_limit: How often sending is retried.
     """
 
     target: ClockTarget
     every: timedelta | cdk.Duration | None = None
-    schedule: str | scheduler.ScheduleExpression | None = None
+    schedule: str | scheduler.ScheduleExpression | Sequence[str | scheduler.ScheduleExpression] | None = None
     timezone: str | cdk.TimeZone | None = None
     period: PeriodForm | str | None = None
     suspend: bool | None = None
     starting_deadline: timedelta | cdk.Duration | None = None
+    jitter: timedelta | cdk.Duration | None = None
     catch_up: CatchUp | None = None
+    alert_without_success_for: timedelta | cdk.Duration | None = None
     timeout: timedelta | cdk.Duration | None = None
     backoff_limit: int | None = None
 
@@ -240,12 +249,26 @@ class Configuration:
     Attributes:
         settings: The value of `CRONCE_CLOCK`; may hold tokens.
         targets: The targets of its jobs.
+        started: The jobs whose runs they start, each once, in the order of their names.
         gaps: Job -> longest time between two ticks; None if it is not known.
     """
 
     settings: Mapping[str, Mapping[str, Mapping[str, object]]]
     targets: Sequence[ClockTarget]
+    started: Sequence[str]
     gaps: Mapping[str, timedelta | None]
+
+    def seen_pauses(self, clock: Construct) -> Sequence[str]:
+        """Return the started jobs whose pauses the clock may see; none, with a warning, if they are too many."""
+        if len(",".join(self.started)) <= _MOST_OF_NAMES:
+            return self.started
+        warn(
+            clock,
+            "pauses-of-jobs-not-seen",
+            "The names of its jobs are too long for a policy. While one of them is paused, the clock still starts its"
+            " work, which is then refused. Pause CLOCK:JOB as well.",
+        )
+        return ()
 
 
 def configuration_of(clock: Construct, ledger: RunLedgerBase, jobs: object) -> Configuration:
@@ -267,7 +290,9 @@ def configuration_of(clock: Construct, ledger: RunLedgerBase, jobs: object) -> C
         parse_config({"jobs": {name: _known(each) for name, each in settings.items()}}, what="")
     except InputInvalidError as error:
         raise refusal(clock, error.what.removeprefix(": "), error.value, error.allowed) from error
-    return Configuration(settings={"jobs": settings}, targets=[job.target for job in jobs.values()], gaps=gaps)
+    targets = [job.target for job in jobs.values()]
+    started = {str(target.settings().get("task", name)) for name, target in zip(jobs, targets, strict=True)}
+    return Configuration(settings={"jobs": settings}, targets=targets, started=sorted(started), gaps=gaps)
 
 
 def _settings(clock: Construct, ledger: RunLedgerBase, job: ClockJob) -> tuple[dict[str, object], timedelta | None]:
@@ -278,7 +303,7 @@ def _settings(clock: Construct, ledger: RunLedgerBase, job: ClockJob) -> tuple[d
     job.target.checked(clock, ledger)
     settings: dict[str, object] = {}
     gap: timedelta | None = None
-    for argument in ("every", "starting_deadline", "timeout"):
+    for argument in ("every", "starting_deadline", "jitter", "alert_without_success_for", "timeout"):
         if (value := getattr(job, argument)) is not None:
             gap = duration(clock, argument, value) if argument == "every" else gap
             settings[argument] = format_duration(duration(clock, argument, value))

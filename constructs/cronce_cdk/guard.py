@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 import cronce.vocabulary
-from cronce_cdk._checks import Tree, is_text, is_token, kinds, refusal, texts
+from cronce_cdk._checks import Tree, having, is_text, is_token, kinds, refusal, texts
 from cronce_cdk._containers import GUARD, HOW_TO_FIND
 from cronce_cdk._jsii_cache import stack_of
 
@@ -127,6 +127,8 @@ class Guard(Construct):
         if words is None:
             raise refusal(self, "command", command, f"the full command. {HOW_TO_FIND}")
         own = texts(self, "options", options) if options else None
+        if not is_text(construct_id) or not construct_id or self._task_definition.node.try_find_child(construct_id):
+            raise refusal(self, "construct_id", construct_id, "a name that no other container here has")
         entry_point = [self.program, "pin" if pin else "exec", *(own or ()), "--"]
         container = self._task_definition.add_container(
             construct_id, image=image, entry_point=entry_point, command=words, **more
@@ -138,7 +140,17 @@ class Guard(Construct):
         """Mount the folder into a container that was added otherwise, and start that container after it is filled.
 
         The container's entry point must be `[guard.program, "exec", "--"]`.
+
+        Raises:
+            ConstructConfigError: It has another entry point, or is not of this task definition.
         """
+        ours = self._task_definition
+        having(self, "container", container, "task_definition", "a container")
+        if container.task_definition.node.path != ours.node.path:
+            raise refusal(self, "container", container.node.path, "a container of the Guard's own task definition")
+        entry_point = container.render_container_definition(ours).entry_point or ["the image's entry point"]
+        if entry_point[0] != self.program:
+            raise refusal(self, "container", [*entry_point], f"the entry point [{self.program!r}, 'exec', '--']")
         container.add_mount_points(ecs.MountPoint(source_volume=GUARD, container_path=self._path, read_only=True))
         container.add_container_dependencies(
             ecs.ContainerDependency(container=self.container, condition=ecs.ContainerDependencyCondition.SUCCESS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import aws_cdk as cdk
 import jsii
@@ -18,7 +19,7 @@ from constructs import Construct
 from cronce.clock.config import SEPARATOR
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import CLOCK, JOB, LEDGER, METRICS, POLICY, SCHEDULE_GROUP
-from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE, TICK_LATENESS, dimensions_of
+from cronce.vocabulary.metrics import METRIC_OF_EVENT, TICK_LATENESS, dimensions_of
 from cronce.vocabulary.policy import Policy
 from cronce_cdk._account_and_region import same_place
 from cronce_cdk._capacity_providers import missing_providers
@@ -34,6 +35,7 @@ from cronce_cdk._checks import (
     kinds,
     listed,
     naming,
+    placed,
     refusal,
     text_map,
     texts,
@@ -41,15 +43,16 @@ from cronce_cdk._checks import (
     whole,
 )
 from cronce_cdk._limits import FARGATE_MEMORY, STOP_TIMEOUT
-from cronce_cdk._metrics import count_of, silence_of
+from cronce_cdk._metrics import metric_of, silence_of
 from cronce_cdk._nag_reasons import VARIABLES, acknowledge
-from cronce_cdk._network import checked_groups, subnets_of
+from cronce_cdk._network import checked_groups, subnets_of, with_vpc
 from cronce_cdk._pinning import RELEASE_WITHIN, Pinning
 from cronce_cdk._placement import checked_strategies, names_of
 from cronce_cdk._policy_size import check_policies
 from cronce_cdk.clock_jobs import ClockJob, Configuration, configuration_of
 from cronce_cdk.guard import Guard
-from cronce_cdk.run_ledger_base import RunLedgerBase
+from cronce_cdk.run_ledger_base import LEDGERS, RunLedgerBase
+from cronce_cdk.task_size import check_fargate_memory
 
 MAX_DEFINITION = 60 * 1024
 """Longest command and variables, as JSON: 64 KiB for a task definition (ECS Developer Guide, quotas), less the rest."""
@@ -146,9 +149,10 @@ class PinnedScheduler(Construct):
         stop_timeout: timedelta | cdk.Duration = timedelta(seconds=30),
         lease: timedelta | cdk.Duration | None = None,
     ) -> None:
+        placed(scope, construct_id)
         super().__init__(scope, construct_id)
         if not isinstance(ledger, RunLedgerBase):
-            raise refusal(self, "ledger", ledger, "a RunLedger, or RunLedger.from_table_name(...)")
+            raise refusal(self, "ledger", ledger, LEDGERS)
         having(self, "cluster", cluster, "cluster_arn", "an ECS cluster")
         same_place(self, "cluster", cluster, cluster.cluster_arn, cdk.Stack.of(self))
         flags(self, {"assign_public_ip": assign_public_ip, "enable_execute_command": enable_execute_command})
@@ -156,7 +160,7 @@ class PinnedScheduler(Construct):
         kinds(self, ecs.RuntimePlatform, {"runtime_platform": runtime_platform})
         _checked_platform(self, runtime_platform)
         _check_size_of_task(self, cpu, memory_limit_mib)
-        secrets = _checked_secrets(self, secrets)
+        own_secrets = _checked_secrets(self, secrets)
         groups = listed(self, "security_groups", security_groups or (), "security_group_id", "ec2 security groups")
         checked_groups(self, groups)
         if not isinstance(image, ecs.ContainerImage):
@@ -168,6 +172,8 @@ class PinnedScheduler(Construct):
         stop = _checked_stop(self, stop_timeout)
         strategies = _checked_pinned_strategies(self, capacity_provider_strategies)
         own_variables = text_map(self, "environment", environment, reserved="CRONCE_")
+        if both := own_variables.keys() & own_secrets.keys():
+            raise refusal(self, "secrets", ", ".join(sorted(both)), "names that are not in environment too")
         _one_of(self, {"jobs": jobs, "config_file": config_file, "command": command})
         self._jobs: Configuration | None = None if jobs is None else configuration_of(self, ledger, jobs)
         self._foreign = texts(self, "command", command)
@@ -177,15 +183,19 @@ class PinnedScheduler(Construct):
         seen = ledger.seen_from(self)
         variables = {**own_variables, **self._variables(seen, policy, words)}
         _checked_size(self, words, variables)
-        _, place = subnets_of(self, _with_vpc(self, cluster), vpc_subnets, assign_public_ip=assign_public_ip)
+        _, place = subnets_of(self, with_vpc(self, cluster), vpc_subnets, assign_public_ip=assign_public_ip)
         self.log_group = logs.LogGroup(
-            self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
+            self,
+            "Log",
+            retention=logs.RetentionDays.ONE_MONTH,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+            encryption_key=ledger.keys.logs,
         )
         self.task_definition = ecs.FargateTaskDefinition(
             self, "Task", cpu=cpu, memory_limit_mib=memory_limit_mib, runtime_platform=runtime_platform
         )
         self._guard = Guard(self.task_definition, image=None if guard is True else guard) if guard else None
-        self.container = self._add_container(image, words, variables, secrets, stop)
+        self.container = self._add_container(image, words, variables, {**own_secrets, **seen.url_secrets}, stop)
         self.service = ecs.FargateService(
             self,
             "Service",
@@ -202,12 +212,7 @@ class PinnedScheduler(Construct):
             assign_public_ip=assign_public_ip,
             enable_execute_command=enable_execute_command or None,
         )
-        if command is not None:
-            seen.grant_claim(self.task_definition.task_role, self.job)
-        else:
-            seen.grant_dispatch(self.task_definition.task_role, self.job)
-        for target in self._jobs.targets if self._jobs else ():
-            target.allow(self.task_definition.task_role)
+        self._allow(seen)
         if not ledger.watch(self, cluster, self.service, self.job):
             warn(
                 self,
@@ -218,16 +223,28 @@ class PinnedScheduler(Construct):
         acknowledge(self.task_definition, "ECS2", VARIABLES)
         for identifier, message in place.doubts(public_ip=assign_public_ip):
             warn(self, identifier, message)
-        pinning, role = Pinning(self, self.service, self.container), self.task_definition.task_role
+        pinning, role = Pinning(self, self.service, self.container, words[1]), self.task_definition.task_role
         self.node.add_validation(
             FinishedTree(
                 lambda: [
                     *pinning.undone(),
                     *missing_providers(self, cluster, strategies),
-                    *check_policies(self, role),
+                    *check_policies(self, role, by_role=not seen.url_secrets),
                 ]
             )
         )
+
+    def _allow(self, ledger: RunLedgerBase) -> None:
+        """Grant the clock's role its rows, unless the ledger's URL is the permission, and what its targets need."""
+        role = self.task_definition.task_role
+        jobs = self._jobs
+        if not ledger.url_secrets:
+            if self._foreign:
+                ledger.grant_claim(role, self.job)
+            else:
+                ledger.grant_dispatch(role, self.job, starts=jobs.seen_pauses(self) if jobs else ())
+        for target in jobs.targets if jobs else ():
+            target.allow(role)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -240,38 +257,45 @@ class PinnedScheduler(Construct):
         return self.task_definition.task_role.grant_principal
 
     def metric(
-        self, metric_name: str, *, job: str | None = None, statistic: str = "Sum", period: cdk.Duration | None = None
+        self,
+        metric_name: str,
+        *,
+        job: str | None = None,
+        statistic: str = "Sum",
+        period: timedelta | cdk.Duration | None = None,
     ) -> cloudwatch.Metric:
         """Return a metric of `cronce clock`, of one job's ticks or of all."""
-        return cloudwatch.Metric(
-            namespace=NAMESPACE,
-            metric_name=metric_name,
-            dimensions_map=self._dimensions(job),
-            statistic=statistic,
-            period=period,
-        )
+        return metric_of(self, metric_name, self._dimensions(job), statistic=statistic, period=period)
 
-    def metric_dispatched(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+    def metric_dispatched(
+        self, *, job: str | None = None, period: timedelta | cdk.Duration | None = None
+    ) -> cloudwatch.Metric:
         """Count ticks that were sent, of one job or of all."""
-        return count_of(METRIC_OF_EVENT["tick_dispatched"], self._dimensions(job), period=period)
+        return metric_of(self, METRIC_OF_EVENT["tick_dispatched"], self._dimensions(job), period=period)
 
-    def metric_failed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+    def metric_failed(
+        self, *, job: str | None = None, period: timedelta | cdk.Duration | None = None
+    ) -> cloudwatch.Metric:
         """Count ticks that could not be sent in all tries, of one job or of all."""
-        return count_of(METRIC_OF_EVENT["tick_failed"], self._dimensions(job), period=period)
+        return metric_of(self, METRIC_OF_EVENT["tick_failed"], self._dimensions(job), period=period)
 
-    def metric_missed(self, *, job: str | None = None, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+    def metric_missed(
+        self, *, job: str | None = None, period: timedelta | cdk.Duration | None = None
+    ) -> cloudwatch.Metric:
         """Count ticks that no clock sent or caught up, of one job or of all."""
-        return count_of(METRIC_OF_EVENT["tick_missed"], self._dimensions(job), period=period)
+        return metric_of(self, METRIC_OF_EVENT["tick_missed"], self._dimensions(job), period=period)
 
     def metric_lateness(
-        self, *, job: str | None = None, statistic: str = "p99", period: cdk.Duration | None = None
+        self, *, job: str | None = None, statistic: str = "p99", period: timedelta | cdk.Duration | None = None
     ) -> cloudwatch.Metric:
         """Return the seconds from a tick's time until it was sent, of one job or of all."""
         return self.metric(TICK_LATENESS, job=job, statistic=statistic, period=period)
 
-    def metric_leading(self, *, period: cdk.Duration | None = None) -> cloudwatch.Metric:
+    def metric_leading(self, *, period: timedelta | cdk.Duration | None = None) -> cloudwatch.Metric:
         """Count one per minute while a clock holds the lease."""
-        return count_of(METRIC_OF_EVENT["leads"], dimensions_of(self._ledger.ledger_name, job=self.job), period=period)
+        return metric_of(
+            self, METRIC_OF_EVENT["leads"], dimensions_of(self._ledger.ledger_name, job=self.job), period=period
+        )
 
     def alarm_no_tick(
         self, construct_id: str | None = None, *, job: str | None = None, within: timedelta | cdk.Duration | None = None
@@ -290,6 +314,7 @@ class PinnedScheduler(Construct):
         if self._foreign:
             allowed = "jobs or config_file: other clocks report no ticks; use alarm_no_leader"
             raise refusal(self, "command", self._foreign, allowed)
+        kinds(self, str, {"job": job})
         gaps = self._jobs.gaps if self._jobs else {}
         if job is not None and self._jobs and job not in gaps:
             raise refusal(self, "job", job, ", ".join(gaps))
@@ -316,7 +341,8 @@ class PinnedScheduler(Construct):
 
     def _variables(self, seen: RunLedgerBase, policy: Policy, words: Sequence[str]) -> dict[str, str]:
         """Return the variables that the construct sets."""
-        variables = {LEDGER: seen.table_url, JOB: self.job, POLICY: policy.to_json(), METRICS: "emf"}
+        url = {} if seen.url_secrets else {LEDGER: seen.table_url}
+        variables = {**url, JOB: self.job, POLICY: policy.to_json(), METRICS: "emf"}
         if words[1] == "clock":
             variables[SCHEDULE_GROUP] = seen.schedule_group_ref
         if self._jobs:
@@ -331,32 +357,27 @@ class PinnedScheduler(Construct):
         image: ecs.ContainerImage,
         words: Sequence[str],
         variables: Mapping[str, str],
-        secrets: Mapping[str, ecs.Secret] | None,
+        secrets: Mapping[str, ecs.Secret],
         stop: int,
     ) -> ecs.ContainerDefinition:
-        guard = self._guard
-        program = guard.program if guard else "cronce"
-        container = self.task_definition.add_container(
-            "clock",
-            image=image,
-            entry_point=[program] if guard else None,
-            command=[*words[1:]] if guard else [*words],
-            environment={**variables},
-            secrets=secrets,
-            linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
-            logging=ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
-            stop_timeout=cdk.Duration.seconds(stop),
-            health_check=ecs.HealthCheck(
-                command=["CMD", program, "health"],
+        more: dict[str, Any] = {
+            "image": image,
+            "environment": {**variables},
+            "secrets": {**secrets} or None,
+            "linux_parameters": ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
+            "logging": ecs.LogDrivers.aws_logs(stream_prefix="clock", log_group=self.log_group),
+            "stop_timeout": cdk.Duration.seconds(stop),
+            "health_check": ecs.HealthCheck(
+                command=["CMD", self._guard.program if self._guard else "cronce", "health"],
                 interval=cdk.Duration.seconds(10),
                 timeout=cdk.Duration.seconds(5),
                 retries=3,
                 start_period=cdk.Duration.minutes(1),
             ),
-        )
-        if guard:
-            guard.attach(container)
-        return container
+        }
+        if self._guard and self._foreign:
+            return self._guard.add_container("clock", command=self._foreign, pin=True, **more)
+        return self.task_definition.add_container("clock", command=[*words], **more)
 
     def _dimensions(self, job: str | None) -> dict[str, str]:
         if job is None:
@@ -420,16 +441,6 @@ def _checked_stop(scope: Construct, stop_timeout: object) -> int:
     return int(stop.total_seconds())
 
 
-def _with_vpc(scope: Construct, cluster: ecs.ICluster) -> ecs.ICluster:
-    """Return the cluster; an ECS service of CDK needs its VPC even where subnets are listed."""
-    try:
-        _ = cluster.vpc
-    except RuntimeError as error:
-        allowed = "a cluster that was imported with its VPC, as by ecs.Cluster.from_cluster_attributes"
-        raise refusal(scope, "cluster", cluster.node.path, allowed) from error
-    return cluster
-
-
 def _checked_platform(scope: Construct, platform: ecs.RuntimePlatform | None) -> None:
     family = platform.operating_system_family if platform else None
     if family is not None and not family.is_linux():
@@ -443,15 +454,12 @@ def _check_size_of_task(scope: Construct, cpu: int, memory: int) -> None:
         return
     if cpu not in FARGATE_MEMORY:
         raise refusal(scope, "cpu", cpu, ", ".join(map(str, FARGATE_MEMORY)))
-    sizes = FARGATE_MEMORY[cpu]
-    if memory not in sizes or (cpu, memory) == (256, 1536):  # of the smallest size there are 512, 1024 and 2048
-        allowed = f"{sizes[0]} to {sizes[-1]} in steps of {sizes.step} with {cpu} CPU units"
-        raise refusal(scope, "memory_limit_mib", memory, allowed)
+    check_fargate_memory(scope, "memory_limit_mib", cpu, memory)
 
 
-def _checked_secrets(scope: Construct, secrets: object) -> dict[str, ecs.Secret] | None:
+def _checked_secrets(scope: Construct, secrets: object) -> dict[str, ecs.Secret]:
     if secrets is None:
-        return None
+        return {}
     if not isinstance(secrets, Mapping):
         raise refusal(scope, "secrets", secrets, "a mapping of names to ecs.Secret")
     for name, secret in secrets.items():

@@ -7,22 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 from cronce import Ledger, Status
+from cronce.client.observer import Observer
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock
 from cronce.ecs import JobDefinition, Launcher
+from cronce.operate.event_bus import EventBus
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.states import Reason
+from cronce.watch.notices import ignored, missed
+from cronce.watch.one_shots import OneShots
 from cronce_lambdas.dead_letters import DeadLetter
 from cronce_lambdas.event_check import foreign_letter, in_the_future, no_tick
-from cronce_lambdas.next_task import Launches
-from cronce_lambdas.notices import Bus, ignored, missed
 from cronce_lambdas.relaunch import FailedLaunch, after_launch
 
 
 class Letters:
     """Processes what EventBridge Scheduler could not deliver. A letter is only a hint (`event_check`)."""
 
-    def __init__(self, *, ledger: Ledger, launcher: Launcher, launches: Launches, bus: Bus, clock: Clock) -> None:
+    def __init__(self, *, ledger: Ledger, launcher: Launcher, launches: OneShots, bus: EventBus, clock: Clock) -> None:
         self._ledger = ledger
         self._launcher = launcher
         self._launches = launches
@@ -59,7 +61,7 @@ class Letters:
 
     def _record(self, letter: DeadLetter, job: JobDefinition, before: RunRecord | None) -> None:
         reason = f"{Reason.LAUNCH_FAILED}: {letter.code}"
-        run = self._ledger.mark_missed(
+        run = Observer(self._ledger).mark_missed(
             job.job, letter.period, reason=reason, scheduled_at=letter.scheduled_at, error=letter.message or None
         )
         if run.status is Status.MISSED and run.reason == reason:

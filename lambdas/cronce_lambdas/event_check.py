@@ -12,13 +12,13 @@ from datetime import datetime
 
 from cronce import Status
 from cronce.ecs import JobDefinition
+from cronce.ecs.tasks import family_of
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.protocol.retrying import never_began
 from cronce.vocabulary.names import scheduled_time_of
 from cronce_lambdas.dead_letters import DeadLetter
 from cronce_lambdas.stopped_task import StoppedTask
 
-_FAMILY = re.compile(r"(?:.*/)?([^/:]+)(?::[0-9]+)?")
 _SCHEDULE = re.compile(r"arn:[^:]+:scheduler:[^:]+:(?P<account>[^:]*):schedule/(?P<group>[^/]+)/.+")
 
 
@@ -74,12 +74,6 @@ def account_of(arn: str) -> str:
     """The account in an ARN; empty if it has none."""
     parts = arn.split(":")
     return parts[4] if len(parts) > 5 else ""
-
-
-def family_of(task_definition: str) -> str | None:
-    """The family in the ARN or the name of a task definition; None if it is neither."""
-    match = _FAMILY.fullmatch(task_definition)
-    return match[1] if match else None
 
 
 def _cluster_in(task_arn: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from cronce.aws.sdk import Service
 from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError
-from cronce_lambdas.notices import PINNED_COUNT_WRONG, Notice
+from cronce.watch.notices import PINNED_COUNT_WRONG, Notice
 from cronce_lambdas.settings import PinnedService
 
 _MOST_SERVICES = 10
@@ -46,7 +46,12 @@ class WrongCount:
                 "service": of.service,
                 "desiredCount": self.desired_count,
             },
+            cause=f"Service {of.service} has a desired count of {_count(self.desired_count)}, and must have 1.",
         )
+
+
+def _count(count: int | None) -> str:
+    return "none, because it does not exist" if count is None else str(count)
 
 
 class Services:

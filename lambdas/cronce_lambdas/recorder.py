@@ -21,19 +21,21 @@ from typing import Any
 
 from cronce import CronceError, Ledger, LedgerUnavailableError, RecordUnreadableError, Status
 from cronce.client.leadership import LEADER
+from cronce.client.observer import Observer
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import CallUnavailableError, JobDefinition, Launcher
+from cronce.operate.event_bus import EventBus
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import after_attempt, never_began
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.states import Reason, Trigger
+from cronce.watch.due_ticks import names_its_own_periods
+from cronce.watch.notices import ignored, missed
+from cronce.watch.one_shots import OneShots
 from cronce_lambdas.dead_letter_queue import Letters, beginning_of
 from cronce_lambdas.dead_letters import dead_letter, returned_event
-from cronce_lambdas.due_ticks import names_its_own_periods
 from cronce_lambdas.event_check import account_of, foreign_task, in_the_future, is_settled, no_tick
-from cronce_lambdas.next_task import Launches
-from cronce_lambdas.notices import Bus, ignored
 from cronce_lambdas.relaunch import FailedLaunch, after_launch, may_have_been_refused
 from cronce_lambdas.settings import Settings
 from cronce_lambdas.stopped_task import StoppedTask, stopped_replica, stopped_task
@@ -68,7 +70,7 @@ class Recorder:
         *,
         ledger: Ledger,
         launcher: Launcher,
-        bus: Bus,
+        bus: EventBus,
         clock: Clock | None = None,
         account: str = "",
     ) -> None:
@@ -87,7 +89,8 @@ class Recorder:
         self._launcher = launcher
         self._clock = clock or SystemClock()
         self._account = account
-        self._launches = Launches(ledger=ledger, launcher=launcher, bus=bus, name=settings.ledger_name)
+        self._bus = bus
+        self._launches = OneShots(ledger=ledger, launcher=launcher, bus=bus, name=settings.ledger_name)
         self._letters = Letters(ledger=ledger, launcher=launcher, launches=self._launches, bus=bus, clock=self._clock)
 
     def settle(self, event: Mapping[str, Any]) -> Answer:
@@ -133,6 +136,7 @@ class Recorder:
     def _settle_task(self, task: StoppedTask) -> Answer:
         run = self._ledger.run(task.job, task.period)
         if run is not None and is_settled(run, task.arn):
+            self._tell_of_lateness(run, task)
             return {"status": run.status.value}
         job = self._launcher.known(task.job)
         if job is None:
@@ -151,6 +155,12 @@ class Recorder:
             return {"status": found.status.value, **self._go_on(task, found, job, known=known)}
         return found
 
+    def _tell_of_lateness(self, run: RunRecord, task: StoppedTask) -> None:
+        """Report, once, a run that this very task did not start because it came after its starting deadline."""
+        if run.reason == Reason.TOO_LATE and run.owner == task.arn and not run.note:
+            self._bus.put([missed(run, ledger=self._settings.ledger_name)])
+            Observer(self._ledger).give_up(run, "no machine starts it again: it came after its starting deadline")
+
     def _settle_without_definition(self, task: StoppedTask, run: RunRecord | None) -> Answer:
         """Settle a run that the task itself claimed. A job without a schedule gets no other row, and no other task."""
         if run is None or run.owner != task.arn:
@@ -161,7 +171,7 @@ class Recorder:
     def _record_stopped(self, task: StoppedTask, run: RunRecord) -> RunRecord:
         """The run that this task claimed, settled if the task did not settle it."""
         run = (
-            self._ledger.mark_stopped(
+            Observer(self._ledger).mark_stopped(
                 run.job, run.period, owner=task.arn, exit_code=task.exit_code, error=shortened(task.cause)
             )
             or run
@@ -179,7 +189,7 @@ class Recorder:
         if done and run is not None and may_have_been_refused(run, job.policy, self._clock.now()):
             return {"status": run.status.value, "left": "its task may have asked, and been refused"}
         before = run
-        run = self._ledger.mark_not_started(
+        run = Observer(self._ledger).mark_not_started(
             job.job,
             task.period,
             owner=task.arn,
@@ -237,7 +247,7 @@ class Recorder:
                 and (pinned.cluster, pinned.service) == (replica.cluster, replica.service)
                 and replica.account == (account_of(pinned.cluster) or replica.account)
             ):
-                run = self._ledger.mark_stopped(
+                run = Observer(self._ledger).mark_stopped(
                     pinned.job, LEADER, owner=replica.arn, exit_code=replica.exit_code, error=replica.cause
                 )
                 return {"leader": pinned.job, "status": run.status.value if run else "unknown"}
@@ -263,6 +273,6 @@ def _recorder(settings: Settings, account: str) -> Recorder:
         settings,
         ledger=Ledger.from_url(settings.url, owner=OWNER),
         launcher=Launcher(group=settings.group),
-        bus=Bus(),
+        bus=EventBus(),
         account=account,
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from cronce import InputInvalidError, InputMissingError, Trigger
 from cronce.client.settings import TaskSettings
-from cronce.vocabulary.environment import JOB, LAUNCH, PERIOD, SCHEDULED_TIME
+from cronce.ecs.tasks import job_container
+from cronce.vocabulary.environment import LAUNCH
 from cronce.vocabulary.exit_codes import UNAVAILABLE
 
 _ENDED_BY_ITSELF = "EssentialContainerExited"
@@ -141,19 +142,6 @@ def launch_of(environ: Mapping[str, str]) -> int:
     """The launch number in a task's environment; 1 if it is absent or not a number."""
     text = environ.get(LAUNCH, "")
     return max(int(text), 1) if text.isascii() and text.isdigit() and len(text) < 5 else 1
-
-
-def job_container(overrides: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
-    """Name and environment of the job's container: the one whose override has the job and its period or tick.
-
-    Raises:
-        KeyError: No container has them.
-    """
-    for override in overrides:
-        environ = {variable["name"]: variable["value"] for variable in override.get("environment", ())}
-        if JOB in environ and (PERIOD in environ or SCHEDULED_TIME in environ):
-            return override["name"], environ
-    raise KeyError(JOB)
 
 
 def _text(value: object) -> str:

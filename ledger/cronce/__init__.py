@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cronce.client.claim import *  # noqa: F403  # the `__all__` of each module is the list of names
     from cronce.client.ledger import *  # noqa: F403
+    from cronce.client.refusal import *  # noqa: F403
     from cronce.guard.once import *  # noqa: F403
     from cronce.protocol.effects import *  # noqa: F403
     from cronce.protocol.requests import *  # noqa: F403
@@ -25,6 +26,7 @@ _HOMES = (
     "vocabulary.policy",
     "vocabulary.states",
     "protocol.requests",
+    "client.refusal",
     "client.claim",
     "client.ledger",
     "guard.once",
@@ -56,6 +58,6 @@ def _public_names() -> list[str]:
 
 
 def _home(name: str) -> _Module:
-    from importlib import import_module  # noqa: PLC0415  # `cronce exec` has no use for it
-
-    return import_module(f"{__name__}.{name}")
+    # `importlib` would load more than it does here.
+    home: _Module = __import__(f"{__name__}.{name}", fromlist=("__all__",))
+    return home

@@ -161,12 +161,14 @@ def add_container(task_definition: ecs.TaskDefinition, *, memory_limit_mib: int 
     )
 
 
-def new_shop(app: cdk.App | None = None, name: str = "Stack", *, env: cdk.Environment | None = ENVIRONMENT) -> Shop:
+def new_shop(
+    app: cdk.App | None = None, name: str = "Stack", *, env: cdk.Environment | None = ENVIRONMENT, board: bool = False
+) -> Shop:
     """A shop of its own."""
     stack = cdk.Stack(app or cdk.App(), name, env=env)
     return Shop(
         stack=stack,
         cluster=imported_cluster(stack),
         task_definition=fargate_task(stack),
-        ledger=RunLedger(stack, "Ledger"),
+        ledger=RunLedger(stack, "Ledger", board=board),
     )

@@ -111,7 +111,7 @@ def test_the_image_is_made_of_the_project_and_of_nothing_else(example: assertion
     assert [each for each in copied if not (context / each).exists()] == []
     assert {"pyproject.toml", "ledger/cronce/__init__.py", "examples/digest/digest.sh"} <= found
     folders = {path.partition("/")[0] for path in found if "/" in path}
-    assert folders == {"constructs", "examples", "lambdas", "ledger"}
+    assert folders == {"constructs", "examples", "lambdas", "ledger", "terraform"}
     assert [path for path in found if "__pycache__" in path] == []
 
 

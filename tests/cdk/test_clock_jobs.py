@@ -130,8 +130,15 @@ def test_the_jobs_are_the_clocks_configuration(shop: Shop) -> None:
 def test_its_role_may_do_exactly_what_its_targets_need(shop: Shop) -> None:
     """Its lease and ticks, its queue, function, buses, and its task as that one's schedule starts it."""
     _clock(shop, jobs=every_target(shop))
-    claims, queue, reads, lists, starts, passes, function, bus, default_bus = _statements(shop)
+    claims, pauses, queue, reads, lists, starts, passes, function, bus, default_bus = _statements(shop)
     assert claims == _claims(shop, "clock", "clock:*")
+    started = ["Report", "to-bus", "to-command", "to-default-bus", "to-function", "to-queue"]
+    assert pauses == {
+        "Effect": "Allow",
+        "Action": "dynamodb:GetItem",
+        "Resource": claims["Resource"],
+        "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": started}},
+    }
     assert queue == {
         "Effect": "Allow",
         "Action": "sqs:SendMessage",
@@ -164,7 +171,7 @@ def test_a_target_of_many_jobs_is_granted_once(shop: Shop) -> None:
     """A role's policy has a limit."""
     queue = sqs.Queue(shop.stack, "Queue")
     _clock(shop, jobs={f"job{i}": ClockJob(every=timedelta(seconds=10), target=SqsTarget(queue)) for i in range(20)})
-    assert [each["Action"] for each in _statements(shop)[1:]] == ["sqs:SendMessage"]
+    assert [each["Action"] for each in _statements(shop)[2:]] == ["sqs:SendMessage"]
 
 
 def test_two_hundred_jobs_with_long_names_fit_into_its_policy(shop: Shop) -> None:
@@ -172,6 +179,17 @@ def test_two_hundred_jobs_with_long_names_fit_into_its_policy(shop: Shop) -> Non
     jobs = {f"{i:03}{'x' * 97}": ClockJob(every=timedelta(seconds=10), target=COMMAND) for i in range(200)}
     _clock(shop, jobs=jobs)
     assert _statements(shop) == [_claims(shop, "clock", "clock:*")]
+    assert "cronce:pauses-of-jobs-not-seen" in shop.warnings()
+
+
+def test_a_job_that_many_targets_start_is_named_once(shop: Shop) -> None:
+    """However long its name: its pauses are seen."""
+    name = "x" * 100
+    task = shop.job("Report", job=name, schedule=None)
+    jobs = {f"job{i}": ClockJob(every=timedelta(hours=1), target=TaskTarget(task)) for i in range(50)}
+    _clock(shop, jobs=jobs)
+    assert _statements(shop)[1]["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [name]}}
+    assert "cronce:pauses-of-jobs-not-seen" not in shop.warnings()
 
 
 @pytest.mark.parametrize(("name", "literal"), [("a*b?", "a${*}b${?}"), ("a${b}", "a${$}{b}")])
@@ -187,7 +205,7 @@ def test_a_queue_with_a_key_of_its_own_may_be_written_to(shop: Shop) -> None:
     queue = sqs.Queue(shop.stack, "Queue", encryption_master_key=key)
     _clock(shop, jobs={"job": ClockJob(every=timedelta(seconds=10), target=SqsTarget(queue))})
     [key_id] = shop.resources("AWS::KMS::Key")
-    assert _statements(shop)[2:] == [
+    assert _statements(shop)[3:] == [
         {
             "Effect": "Allow",
             "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
@@ -201,7 +219,7 @@ def test_an_alias_is_invoked_by_its_own_name(shop: Shop) -> None:
     arn = "arn:aws:lambda:eu-west-1:111122223333:function:tick:live"
     alias = lambda_.Function.from_function_arn(shop.stack, "Alias", arn)
     _clock(shop, jobs={"job": ClockJob(every=timedelta(seconds=10), target=LambdaTarget(alias))})
-    assert (_statements(shop)[1]["Action"], _statements(shop)[1]["Resource"]) == ("lambda:InvokeFunction", arn)
+    assert (_statements(shop)[2]["Action"], _statements(shop)[2]["Resource"]) == ("lambda:InvokeFunction", arn)
 
 
 def test_a_configuration_of_the_image_is_named(shop: Shop) -> None:
@@ -243,13 +261,33 @@ def test_what_is_known_only_at_deploy_time_is_passed_on(shop: Shop) -> None:
 
 
 def test_a_job_that_only_people_start_and_one_whose_period_is_the_day(shop: Shop) -> None:
-    """Neither schedule nor interval; the date as period; suspended."""
-    daily = ClockJob(schedule="0 6 * * *", period=PeriodForm.DATE, suspend=True, target=COMMAND)
+    """Neither schedule nor interval; the date as period, of a list too; suspended."""
+    daily = ClockJob(schedule=["0 6 * * 1-5", "0 9 * * 0"], period=PeriodForm.DATE, suspend=True, target=COMMAND)
     _clock(shop, jobs={"by-hand": ClockJob(target=COMMAND), "daily": daily})
     jobs = config.config_from_json(_text(_environment(shop)[environment.CLOCK]), what="it")
     by_hand, daily_job = jobs
     assert by_hand.timetable is None
+    assert daily_job.when == "cron(0 6 ? * MON-FRI *); cron(0 9 ? * SUN *) UTC"
     assert (daily_job.period_form, daily_job.suspend) == (PeriodForm.DATE, True)
+
+
+def test_a_jitter_is_the_clocks(shop: Shop) -> None:
+    """The clock computes the delay from the name; here it is only checked."""
+    job = ClockJob(every=timedelta(minutes=1), jitter=cdk.Duration.seconds(30), target=CommandTarget(["true"]))
+    _clock(shop, jobs={"spread": job})
+    settings = json.loads(_text(_environment(shop)[environment.CLOCK]))["jobs"]["spread"]
+    assert settings == {"every": "1m", "jitter": "30s", "target": {"command": ["true"]}}
+    too_long = ClockJob(every=timedelta(minutes=1), jitter=timedelta(minutes=1), target=CommandTarget(["true"]))
+    with pytest.raises(ConstructConfigError, match=r"jobs\.spread\.jitter.*less than the time between two ticks"):
+        PinnedScheduler(
+            shop.stack,
+            "Other",
+            ledger=shop.ledger,
+            cluster=shop.cluster,
+            image=ecs.ContainerImage.from_registry("x"),
+            job="other",
+            jobs={"spread": too_long},
+        )
 
 
 def test_a_cdk_expression_brings_its_zone(shop: Shop) -> None:
@@ -496,4 +534,4 @@ def test_the_clocks_role_is_for_more_grants(shop: Shop) -> None:
     clock = _clock(shop, jobs={"job": ClockJob(every=timedelta(hours=1), target=COMMAND)})
     role = clock.task_definition.task_role
     role.add_to_principal_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::mails/*"]))
-    assert [each["Action"] for each in _statements(shop)[1:]] == ["s3:GetObject"]
+    assert [each["Action"] for each in _statements(shop)[2:]] == ["s3:GetObject"]

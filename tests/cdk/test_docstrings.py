@@ -10,9 +10,13 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import assertions
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 
 import cronce_cdk
@@ -49,7 +53,13 @@ def test_an_example_synthesizes(name: str) -> None:
         "function": lambda_.Function.from_function_arn(
             shop.stack, "Function", "arn:aws:lambda:eu-west-1:111122223333:function:tick"
         ),
+        "vpc": shop.cluster.vpc,
+        "secret": secretsmanager.Secret(shop.stack, "Url"),
+        "database": ec2.SecurityGroup.from_security_group_id(shop.stack, "Database", "sg-0a1b2c3d4e5f60002"),
+        "ec2": ec2,
         "ecs": ecs,
+        "kms": kms,
+        "logs": logs,
         "timedelta": timedelta,
         "Policy": Policy,
     }

@@ -101,6 +101,7 @@ def _many_jobs(shop: Shop, count: int) -> None:
         shop.job(f"{number:060}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "fits"), [(150, True), (170, False)])
 def test_a_role_with_too_many_jobs_is_refused_with_numbers(count: int, *, fits: bool) -> None:
     """IAM takes 10,240 characters of inline policies; CloudFormation would fail in the middle."""

@@ -230,8 +230,8 @@ def test_a_clock_without_python_is_pinned(shop: Shop, *, guard: ecs.ContainerIma
     """Its health check is the folder's program, too."""
     clock(shop, guard=guard, command=["clockwork", "clock.rb"])
     found = {each["Name"]: each for each in properties(shop, "Clock")["ContainerDefinitions"]}
-    assert found["clock"]["EntryPoint"] == ["/cronce/cronce"]
-    assert found["clock"]["Command"] == ["pin", "--", "clockwork", "clock.rb"]
+    assert found["clock"]["EntryPoint"] == ["/cronce/cronce", "pin", "--"]
+    assert found["clock"]["Command"] == ["clockwork", "clock.rb"]
     assert found["clock"]["HealthCheck"]["Command"] == ["CMD", "/cronce/cronce", "health"]
     assert found["clock"]["DependsOn"] == [{"ContainerName": "cronce", "Condition": "SUCCESS"}]
     assert (found["cronce"]["Image"] == "cronce:1") is (guard is FOLDER)

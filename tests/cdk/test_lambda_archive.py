@@ -9,7 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from cronce.cli.actions.lambda_archive import lambda_archive
+from cronce.portable.lambda_archive import lambda_archive
 
 RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
 """boto3 and what it needs: Lambda's Python runtime has nothing else besides the standard library."""

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from cronce.cli.actions.lambda_archive import lambda_archive
+from cronce.portable.lambda_archive import lambda_archive
 from cronce.vocabulary import environment
 from cronce_cdk import ConstructConfigError, RunLedger
 from tests.cdk.shop import ENVIRONMENT
@@ -36,7 +36,7 @@ def test_the_archive_holds_what_the_handlers_need_and_no_more() -> None:
     assert {"cronce/client/ledger.py", "cronce_lambdas/recorder.py", "tzdata/zones"} <= {*found}
     assert found == sorted(found)
     assert {name.partition("/")[0] for name in found} == {"cronce", "cronce_lambdas", "tzdata"}
-    left_out = ("cronce/guard/", "cronce/clock/", "cronce/cli/", "cronce/demo/", "cronce/portable/")
+    left_out = tuple(f"cronce/{room}/" for room in ("guard", "clock", "adopt", "cli", "demo", "testing", "portable"))
     expected = {
         f"{package}/{file.relative_to(folder).as_posix()}"
         for package in ("cronce", "cronce_lambdas")
@@ -109,7 +109,7 @@ def test_the_archive_is_the_same_bytes_from_another_folder(tmp_path: Path) -> No
         [folder] = importlib.import_module(package).__path__
         shutil.copytree(folder, tmp_path / package, copy_function=shutil.copyfile)
     code = (
-        "import hashlib, cronce, sys; from cronce.cli.actions.lambda_archive import lambda_archive;"
+        "import hashlib, cronce, sys; from cronce.portable.lambda_archive import lambda_archive;"
         "print(cronce.__file__, hashlib.sha256(lambda_archive()).hexdigest())"
     )
     done = subprocess.run(
@@ -128,10 +128,11 @@ def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
     archive.write_bytes(lambda_archive())
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r});"
-        "import cronce_lambdas.recorder as r, cronce_lambdas.rerun as a, cronce_lambdas.watchdog;"
+        "import cronce_lambdas.recorder as r, cronce_lambdas.rerun as a, cronce_lambdas.board as b;"
+        "import cronce_lambdas.watchdog;"
         "from importlib.resources import files;"
         "print(r.__file__, list(r.handler({}, None)), files('tzdata').joinpath('zoneinfo/Europe/Berlin').is_file());"
-        "print(a.handler({}, None)['reason'])"
+        "print(a.handler({}, None)['reason'], 'width: 18px' in b.handler({'x': 1}, None))"
     )
     done = subprocess.run(
         [sys.executable, "-ISc", code],
@@ -140,12 +141,12 @@ def test_the_handlers_load_from_the_archive_alone(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True", "INVALID"]
+    assert done.stdout.split() == [f"{archive}/cronce_lambdas/recorder.py", "['ignored']", "True", "INVALID", "True"]
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """At synth, instead of a function whose import fails at 06:00."""
     stack = cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
-    monkeypatch.setattr("cronce.cli.actions.lambda_archive.PACKAGES", ("cronce", "no_such_package"))
+    monkeypatch.setattr("cronce.portable.lambda_archive.PACKAGES", ("cronce", "no_such_package"))
     with pytest.raises(ConstructConfigError, match="no_such_package"):
         RunLedger(stack, "Ledger")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,8 @@ from cronce_cdk import _timing as timing
 from tests.cdk.shop import Shop
 
 
-def _shape(service: str, name: str) -> dict[str, Any]:
+def model_shape(service: str, name: str) -> dict[str, Any]:
+    """A shape of the service model that botocore ships."""
     shapes: dict[str, Any] = Loader().load_service_model(service, "service-2")["shapes"]
     found: dict[str, Any] = shapes[name]
     return found
@@ -52,20 +54,21 @@ def _shape(service: str, name: str) -> dict[str, Any]:
 )
 def test_a_limit_is_that_of_the_service(service: str, shape: str, bound: str, ours: float) -> None:
     """None is kept by hand."""
-    assert _shape(service, shape)[bound] == ours
+    assert model_shape(service, shape)[bound] == ours
 
 
 def test_patterns_are_those_of_the_services() -> None:
     """Character by character, for the first 256."""
     every = [chr(code) for code in range(256)]
-    table = _shape("dynamodb", "TableName")
+    table = model_shape("dynamodb", "TableName")
     of_service = re.compile(table["pattern"])
     assert (table["min"], table["max"]) == (3, 255)
     for character in every:
         assert bool(_limits.TABLE_NAME.fullmatch(3 * character)) == bool(of_service.fullmatch(3 * character))
-    tag = re.compile(_shape("ecs", "TagKey")["pattern"].replace(r"\p{L}\p{Z}\p{N}", r"\w\s"))
-    assert [c for c in every if bool(_limits.TAG_TEXT.fullmatch(c)) != bool(tag.fullmatch(c))] == []
-    policy = re.compile(_shape("iam", "policyDocumentType")["pattern"])
+    assert model_shape("ecs", "TagKey")["pattern"] == r"([\p{L}\p{Z}\p{N}_.:/=+\-@]*)"
+    in_tags = [c for c in every if unicodedata.category(c)[0] in "LZN" or c in "_.:/=+-@"]
+    assert [c for c in every if _limits.TAG_TEXT.fullmatch(c)] == in_tags
+    policy = re.compile(model_shape("iam", "policyDocumentType")["pattern"])
     assert [c for c in every if bool(_limits.POLICY_TEXT.fullmatch(c)) != bool(policy.fullmatch(c))] == []
     assert not _limits.POLICY_TEXT.fullmatch("\u0100")
 
@@ -78,10 +81,10 @@ def test_what_the_functions_and_rules_are_given_fits_the_models(shop: Shop) -> N
     assert len(ours) == 2
     for function in ours:
         for name, shape in shapes.items():
-            limits, value = _shape("lambda", shape), function[name]
+            limits, value = model_shape("lambda", shape), function[name]
             assert limits["min"] <= (len(value) if isinstance(value, str) else value) <= limits["max"]
     for rule in shop.resources("AWS::Events::Rule").values():
-        assert len(rule["Properties"]["Description"]) <= _shape("events", "RuleDescription")["max"]
+        assert len(rule["Properties"]["Description"]) <= model_shape("events", "RuleDescription")["max"]
 
 
 GROUPS = 6

@@ -57,6 +57,12 @@ def _refused(path: str, argument: str, allowed: str, make: Callable[[], object])
         ("schedule", "at(tomorrow)", "at"),
         ("schedule", "* 8 * * *", "an hour with a minute"),
         ("schedule", "cron(* 8 ? * MON *)", "an hour with a minute"),
+        ("schedule", [], "a list of cron expressions"),
+        ("schedule", ["0 6 * * *", None], "a list of cron expressions"),
+        ("schedule", ["0 6 * * *", "rate(5 minutes)"], "only cron expressions"),
+        ("schedule", ["0 6 * * *", "0 6 * * *"], "each expression once"),
+        ("schedule", ["0 6 * * *", "cron(* 8 * * ? *)"], "an hour with a minute"),
+        ("schedule", ["0 6 * * *", "${Token[TOKEN.1]}"], "known at synth"),
         ("timezone", "Berlin", "IANA"),
         ("timezone", 1, "IANA"),
         ("job", "", "1 to 2048 bytes"),
@@ -268,6 +274,7 @@ def test_a_replica_that_comes_later_fails_the_synth() -> None:
     """`table.add_replica` is seen in the finished tree."""
     app = cdk.App()
     shop = new_shop(app)
+    assert isinstance(shop.ledger.table, dynamodb.TableV2)
     shop.ledger.table.add_replica(region="eu-central-1")
     with pytest.raises(RuntimeError, match=r"Stack/Ledger: replicas: .*eu-central-1.*multi_region_consistency=STRONG"):
         app.synth()
@@ -345,8 +352,8 @@ WINDOWS = ecs.RuntimePlatform(operating_system_family=ecs.OperatingSystemFamily.
         ("runtime_platform", WINDOWS, "Linux"),
         ("runtime_platform", "LINUX", "RuntimePlatform"),
         ("cpu", 100, "256, 512"),
-        ("memory_limit_mib", 1536, "512 to 2048"),
-        ("memory_limit_mib", 4096, "512 to 2048"),
+        ("memory_limit_mib", 1536, "512, 1024 or 2048"),
+        ("memory_limit_mib", 4096, "512, 1024 or 2048"),
         ("cpu", "256", "a whole number"),
         ("memory_limit_mib", 0, "a whole number"),
         ("assign_public_ip", "yes", "True or False"),

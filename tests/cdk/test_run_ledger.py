@@ -9,13 +9,19 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import assertions
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
 
 from cronce.vocabulary import environment
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.watch import notices
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
+from cronce_cdk._alarms import DESCRIPTIONS, TOLD
+from cronce_lambdas.board import Request
 from tests.cdk.shop import ENVIRONMENT, fargate_task, imported_cluster
 
 WATCHDOG_ON_TABLE = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]
@@ -146,6 +152,21 @@ def test_a_claim_grant_is_exactly_three_actions_on_one_job(stack: cdk.Stack) -> 
             }
         ],
     }
+
+
+def test_a_claim_grant_may_name_the_jobs_exclusion_group(stack: cdk.Stack) -> None:
+    """One more partition, and nothing of the other jobs."""
+    ledger = RunLedger(stack, "Ledger")
+    role = _role(stack)
+    ledger.grant_claim(role, "close", exclusion_group="billing")
+    [statement] = _only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Condition"]["ForAllValues:StringEquals"] == {
+        "dynamodb:LeadingKeys": ["close", "cronce:group:billing"]
+    }
+    with pytest.raises(
+        ConstructConfigError, match=r"exclusion_group: 'a b' is not usable; allowed: the name of a group"
+    ):
+        ledger.grant_claim(role, "close", exclusion_group="a b")
 
 
 def test_grants_for_two_jobs_stay_two_statements(stack: cdk.Stack) -> None:
@@ -621,6 +642,94 @@ def test_a_rerun_grant_in_another_stack_names_the_function(stack: cdk.Stack) -> 
     assert function["Properties"]["FunctionName"] == "runs-rerun"
 
 
+def test_the_board_function_reads_rows_and_may_do_nothing_else(stack: cdk.Stack) -> None:
+    """By the exact ARN of the table; it has one vCPU, and is made only if it is asked for."""
+    ledger = RunLedger(stack, "Ledger", table_name="my.runs", board=True)
+    [(_, role)] = _named(stack, "AWS::IAM::Role", "LedgerBoard")
+    [policy] = role["Properties"]["Policies"]
+    log, rows = policy["PolicyDocument"]["Statement"]
+    assert log["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
+    assert rows == {
+        "Action": ["dynamodb:GetItem", "dynamodb:Query"],
+        "Effect": "Allow",
+        "Resource": stack.resolve(ledger.table_arn),
+    }
+    [(_, function)] = _named(stack, "AWS::Lambda::Function", "LedgerBoard")
+    properties = function["Properties"]
+    assert (properties["FunctionName"], properties["MemorySize"]) == ("my-runs-8db6d1a191cd-board", 1769)
+    assert set(properties["Environment"]["Variables"]) == {environment.LEDGER}
+    other = cdk.Stack(cdk.App(), "Other", env=ENVIRONMENT)
+    assert RunLedger(other, "Ledger").board is None
+    assert _named(other, "AWS::Lambda::Function", "LedgerBoard") == []
+
+
+def test_the_board_is_a_widget_of_a_dashboard_in_every_stack() -> None:
+    """By the function's name, without an export, with the parameters that the function takes."""
+    app = cdk.App()
+    ledgers, others, foreign = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Others", "Foreign"))
+    made = RunLedger(ledgers, "Ledger", table_name="runs", board=True)
+    existing = RunLedger.from_table_name(foreign, "Ledger", table_name="runs")
+    asked = ((others, made), (foreign, existing))
+    for scope, ledger in asked:
+        widget = ledger.board_widget(days=7, jobs=["digest"], part="dig", width=12)
+        cloudwatch.Dashboard(scope, "Dashboard", widgets=[[widget]])
+        ledger.grant_board(_role(scope))
+    for scope, _ in asked:
+        body = "".join(
+            each if isinstance(each, str) else "aws"
+            for each in _only(scope, "AWS::CloudWatch::Dashboard")["Properties"]["DashboardBody"]["Fn::Join"][1]
+        )
+        [shown] = json.loads(body)["widgets"]
+        assert (shown["type"], shown["width"]) == ("custom", 12)
+        assert shown["properties"]["endpoint"] == "arn:aws:lambda:eu-west-1:111122223333:function:runs-board"
+        assert shown["properties"]["updateOn"] == {"refresh": True, "resize": False, "timeRange": False}
+        assert Request.of(shown["properties"]["params"]).jobs == ("digest",)
+        [statement] = _only(scope, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+        assert statement["Action"] == "lambda:InvokeFunction"
+        assert statement["Resource"]["Fn::Join"][1][-1] == ":lambda:eu-west-1:111122223333:function:runs-board"
+    assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+
+
+def test_a_board_that_cannot_work_is_refused_where_it_is_written(stack: cdk.Stack) -> None:
+    """A ledger without the function, and what the function would refuse."""
+    without = RunLedger(stack, "Ledger", table_name="runs")
+    for ask in (without.board_widget, lambda: without.grant_board(_role(stack))):
+        with pytest.raises(ConstructConfigError, match=r"RunLedger\(board=True\)"):
+            ask()
+    made = RunLedger(stack, "Board", table_name="other", board=True)
+    for name, value in {"days": 32, "jobs": "digest", "part": 7, "title": 7, "width": "wide"}.items():
+        with pytest.raises(ConstructConfigError, match=name):
+            made.board_widget(**{name: value})  # type: ignore[arg-type]
+    with pytest.raises(ConstructConfigError, match="board"):
+        RunLedger(stack, "Text", board="yes")  # type: ignore[arg-type]
+
+
+def test_the_errors_of_the_rerun_function_are_a_metric_in_every_stack(stack: cdk.Stack) -> None:
+    """By the function's name, without an export; a ledger of another app is asked for its own."""
+    app = cdk.App()
+    ledgers, others = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Ledgers", "Others"))
+    named = RunLedger(ledgers, "Ledger", table_name="my.runs").metric_rerun_errors()
+    other = RunLedger.from_table_name(stack, "Ledger", table_name="my.runs").metric_rerun_errors()
+    for metric, scope in ((named, others), (other, stack)):
+        metric.create_alarm(scope, "Alarm", threshold=1, evaluation_periods=1)
+        properties = _only(scope, "AWS::CloudWatch::Alarm")["Properties"]
+        assert (properties["Namespace"], properties["MetricName"], properties["Statistic"]) == (
+            "AWS/Lambda",
+            "Errors",
+            "Sum",
+        )
+        assert properties["Dimensions"] == [{"Name": "FunctionName", "Value": "my-runs-8db6d1a191cd-rerun"}]
+    assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+
+
+def test_the_errors_of_a_rerun_function_without_a_name_are_a_metric_in_its_own_stack(stack: cdk.Stack) -> None:
+    """The function is made for it, if nobody was granted it before."""
+    RunLedger(stack, "Ledger").metric_rerun_errors().create_alarm(stack, "Alarm", threshold=1, evaluation_periods=1)
+    [(name, _)] = _named(stack, "AWS::Lambda::Function", "LedgerRerun")
+    [dimension] = _only(stack, "AWS::CloudWatch::Alarm")["Properties"]["Dimensions"]
+    assert dimension == {"Name": "FunctionName", "Value": {"Ref": name}}
+
+
 def test_a_rerun_grant_in_another_stack_needs_a_table_name() -> None:
     """The function would have a name that only the other stack knows."""
     app = cdk.App()
@@ -637,3 +746,94 @@ def test_a_grant_to_a_role_of_another_stack_makes_no_export() -> None:
     [statement] = _only(others, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Resource"]["Fn::Join"][1][-1] == ":dynamodb:eu-west-1:111122223333:table/runs"
     assert "Outputs" not in assertions.Template.from_stack(ledgers).to_json()
+
+
+def test_one_call_makes_the_alarms_of_the_whole_ledger_and_tells_a_topic_of_each_run(stack: cdk.Stack) -> None:
+    """The number of alarms does not depend on the number of jobs; the text has job, period and why."""
+    ledger = RunLedger(stack, "Ledger", table_name="runs")
+    topic = sns.Topic(stack, "Topic", enforce_ssl=True)
+    alarms = ledger.add_alarms(topic)
+    assert set(alarms) == set(DESCRIPTIONS) - {"rerun_errors"}
+    found = [each["Properties"] for each in _resources(stack, "AWS::CloudWatch::Alarm")]
+    assert {each["AlarmDescription"] for each in found} == {DESCRIPTIONS[kind] for kind in alarms}
+    assert {json.dumps(each["AlarmActions"]) for each in found} == {json.dumps([stack.resolve(topic.topic_arn)])}
+    [rule] = [
+        each["Properties"]
+        for each in _resources(stack, "AWS::Events::Rule")
+        if "cronce" in each["Properties"].get("EventPattern", {}).get("source", ())
+    ]
+    assert rule["EventPattern"]["detail"] == {"ledger": [stack.resolve(ledger.ledger_name)]}
+    [target] = rule["Targets"]
+    assert target["InputTransformer"]["InputTemplate"] == ('"<detail-text>"')
+    policy = _only(stack, "AWS::SNS::TopicPolicy")["Properties"]["PolicyDocument"]["Statement"]
+    allowed = [each for each in policy if each["Effect"] == "Allow"]
+    assert {each["Principal"]["Service"]: each["Action"] for each in allowed} == {
+        "cloudwatch.amazonaws.com": "sns:Publish",
+        "events.amazonaws.com": "sns:Publish",
+    }
+
+
+def test_people_are_told_of_every_event_but_a_changed_schedule() -> None:
+    """The names are those that the functions send."""
+    sent = {value for name, value in vars(notices).items() if isinstance(value, str) and value.startswith("Cronce ")}
+    assert {*TOLD} == sent - {notices.SCHEDULE_CHANGED}
+
+
+def test_a_webhook_gets_the_text_and_no_secret_is_in_the_template(stack: cdk.Stack) -> None:
+    """With a channel as Slack takes it; the role may call this destination and nothing else."""
+    ledger = RunLedger(stack, "Ledger", table_name="runs")
+    secret = cdk.SecretValue.secrets_manager("slack", json_field="token")
+    connection = events.Connection(stack, "Slack", authorization=events.Authorization.api_key("Authorization", secret))
+    ledger.notify_webhook(connection, url="https://slack.com/api/chat.postMessage", channel="#ops")
+    destination = _only(stack, "AWS::Events::ApiDestination")["Properties"]
+    assert destination["InvocationEndpoint"] == "https://slack.com/api/chat.postMessage"
+    [rule] = [each["Properties"] for each in _resources(stack, "AWS::Events::Rule") if "InputTransformer" in str(each)]
+    assert rule["EventPattern"]["detail-type"] == [*TOLD]
+    [target] = rule["Targets"]
+    assert target["InputTransformer"]["InputTemplate"] == '{"channel":"#ops","text":<detail-text>}'
+    [(name, role)] = _named(stack, "AWS::IAM::Role", "LedgerWebhookRole")
+    assert target["RoleArn"] == {"Fn::GetAtt": [name, "Arn"]}
+    [statement] = role["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "events:InvokeApiDestination"
+    assert statement["Resource"]["Fn::GetAtt"][1] == "Arn"
+    with pytest.raises(ConstructConfigError, match="one call per ledger"):
+        ledger.notify_webhook(connection, url="https://slack.com/x")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"url": "http://hooks.example.com/"}, "https://HOST/PATH"),
+        ({"url": "https://user:secret@example.com/"}, "https://HOST/PATH"),
+        ({"url": "https://example.com/*"}, "https://HOST/PATH"),
+        ({"url": "https://example.com/" + "x" * 2048}, "https://HOST/PATH"),
+        ({"url": None}, "https://HOST/PATH"),
+        ({"channel": 7}, "channel"),
+        ({"connection": "arn:aws:events:eu-west-1:111122223333:connection/slack/1"}, "an events.Connection"),
+    ],
+)
+def test_a_webhook_that_cannot_be_called_is_refused(stack: cdk.Stack, given: dict[str, Any], said: str) -> None:
+    """Where it is written."""
+    ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+    connection = events.Connection.from_connection_attributes(
+        stack,
+        "Slack",
+        connection_arn="arn:aws:events:eu-west-1:111122223333:connection/slack/1",
+        connection_name="slack",
+        connection_secret_arn="arn:aws:secretsmanager:eu-west-1:111122223333:secret:slack",
+    )
+    with pytest.raises(ConstructConfigError, match=said):
+        ledger.notify_webhook(**{"connection": connection, "url": "https://example.com/", **given})
+
+
+def test_alarms_without_a_topic_have_no_actions_and_are_made_once(stack: cdk.Stack) -> None:
+    """Also for a ledger of another app; what is no topic is refused."""
+    ledger = RunLedger.from_table_name(stack, "Ledger", table_name="runs")
+    with pytest.raises(ConstructConfigError, match="topic"):
+        ledger.add_alarms("arn:aws:sns:eu-west-1:111122223333:alarms")  # type: ignore[arg-type]
+    alarms = ledger.add_alarms(rerun_function=True)
+    assert set(alarms) == set(DESCRIPTIONS)
+    assert [each for each in _resources(stack, "AWS::CloudWatch::Alarm") if "AlarmActions" in each["Properties"]] == []
+    assert _resources(stack, "AWS::Events::Rule") == []
+    with pytest.raises(ConstructConfigError, match="one call per ledger"):
+        ledger.add_alarms()

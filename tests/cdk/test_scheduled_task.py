@@ -20,6 +20,7 @@ from cronce.client.settings import TaskSettings
 from cronce.ecs.definition import definition_of
 from cronce.schedule import PeriodForm
 from cronce.vocabulary.metrics import METRIC_OF_EVENT, NAMESPACE
+from cronce.vocabulary.names import further_schedule_name
 from cronce_cdk import ConstructConfigError, RunLedger, ScheduledTask
 from tests.cdk.shop import (
     PRIVATE_SUBNET,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CLUSTER_ARN = {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":ecs:eu-west-1:111122223333:cluster/main"]]}
+SCHEDULE = "AWS::Scheduler::Schedule"
 PASSED = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
 ROLE_ARN = "arn:aws:iam::111122223333:role/"
 REVISION = "arn:aws:ecs:eu-west-1:111122223333:task-definition/digest:7"
@@ -191,6 +193,24 @@ def test_jobs_that_share_a_role_share_one_statement(shop: Shop) -> None:
     assert statement["Condition"] == {
         "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["first", "second", "a-${$}{third}"]}
     }
+
+
+def test_jobs_of_an_exclusion_group_may_write_its_row_too(shop: Shop) -> None:
+    """And no row of each other; the group is in the policy that the task reads."""
+    for name in ("close", "bills"):
+        shop.job(name, job=name, policy=Policy(exclusion_group="billing"))
+    [policy] = [p for n, p in shop.resources("AWS::IAM::Policy").items() if n.startswith("TaskTaskRole")]
+    [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["close", "cronce:group:billing", "bills"]}
+    }
+    for each in shop.resources("AWS::Scheduler::Schedule").values():
+        [variable] = [
+            given
+            for given in container_override(each["Properties"]["Target"]["Input"])["environment"]
+            if given["name"] == "CRONCE_POLICY"
+        ]
+        assert variable["value"] == '{"exclusion_group": "billing"}'
 
 
 def test_an_execution_role_that_a_later_secret_makes_may_be_passed_too(shop: Shop) -> None:
@@ -529,6 +549,7 @@ def test_a_further_job_costs_two_resources(shop: Shop) -> None:
     assert per_job == 2
 
 
+@pytest.mark.slow
 def test_two_hundred_jobs_fit_into_a_stack() -> None:
     """CloudFormation takes 500 resources and 1 MB, as CDK writes the template."""
     template = assertions.Template.from_stack(_with_jobs(200).stack).to_json()
@@ -543,6 +564,43 @@ def _with_jobs(count: int) -> Shop:
     for index in range(count):
         shop.job(f"job{index}")
     return shop
+
+
+def test_a_list_has_a_schedule_per_expression_that_differ_in_nothing_else() -> None:
+    """The first is that of a job with one; the others come before it, and are named after their expressions."""
+
+    def made(schedule: object) -> tuple[Shop, dict[str, Any]]:
+        shop = new_shop()
+        shop.job(schedule=schedule)
+        found = {each["Properties"]["ScheduleExpression"]: each for each in shop.resources(SCHEDULE).values()}
+        return shop, found
+
+    weekdays, sundays, firsts = "cron(0 6 ? * MON-FRI *)", "cron(0 9 ? * SUN *)", "cron(0 12 1 * ? *)"
+    one, alone = made("0 6 * * 1-5")
+    shop, found = made(["0 6 * * 1-5", scheduler.ScheduleExpression.expression(sundays), "0 12 1 * *"])
+    other, turned = made("0 12 1 * *; 0 6 * * 1-5; 0 9 * * 0")
+    names = {expression: each["Properties"]["Name"] for expression, each in found.items()}
+    assert names[weekdays] == alone[weekdays]["Properties"]["Name"]
+    assert names == {weekdays: names[weekdays]} | {
+        each: further_schedule_name(names[weekdays], each) for each in (sundays, firsts)
+    }
+    first, *others = (found[each]["Properties"] for each in (weekdays, sundays, firsts))
+    assert [
+        first | {"Name": each["Name"], "ScheduleExpression": each["ScheduleExpression"]} for each in others
+    ] == others
+    told = {each["name"]: each["value"] for each in container_override(first["Target"]["Input"])["environment"]}
+    assert told["CRONCE_FURTHER_SCHEDULES"] == f"{sundays}; {firsts}"
+    assert {*found[weekdays]["DependsOn"]} == {*shop.resources(SCHEDULE)} - {*one.resources(SCHEDULE)}
+    assert turned[sundays]["Properties"]["Name"] == names[sundays]
+    assert {*other.resources(SCHEDULE)} & {*shop.resources(SCHEDULE)} >= {*one.resources(SCHEDULE)}
+    assert len(shop.resources("AWS::IAM::Role")) == len(one.resources("AWS::IAM::Role"))
+
+
+def test_retries_of_a_list_end_before_its_next_tick(try_job: Callable[..., ScheduledTask]) -> None:
+    """Whichever expression has it; and the warnings are those of each."""
+    job = try_job(schedule=["0 6 * * *", "20 6 * * *"])
+    policies = [each.target.retry_policy for each in (job.schedule, *job.further_schedules)]  # type: ignore[union-attr]
+    assert [each.maximum_event_age_in_seconds for each in policies] == [1200, 1200]  # type: ignore[union-attr]
 
 
 def test_a_job_that_only_people_start_has_a_schedule_that_never_fires(shop: Shop) -> None:

@@ -12,6 +12,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 
 from cronce import Policy
@@ -94,13 +95,13 @@ CASES = [(construct, argument) for construct in CONSTRUCTS for argument in _argu
 NUMBERS = itertools.count()
 
 
-def _values(shop: Shop) -> dict[str, object]:
+def values_of_every_kind(shop: Shop) -> dict[str, object]:
     """Every kind of value, tokens and constructs of another kind included."""
     constructs = {"a queue": shop.ledger.dead_letter_queue, "a ledger": shop.ledger, "a VPC": shop.cluster.vpc}
     return {**VALUES, **{name: make() for name, make in TOKENS.items()}, **constructs}
 
 
-def _raw(make: Callable[[], object]) -> str | None:
+def raw_error(make: Callable[[], object]) -> str | None:
     """What came through that is not our own error, which names construct, argument and what is allowed."""
     try:
         make()
@@ -115,14 +116,14 @@ def _raw(make: Callable[[], object]) -> str | None:
 def test_a_value_of_any_kind_works_or_gets_our_own_error(shared_shop: Shop, construct: type, argument: str) -> None:
     """Nothing of jsii's or CDK's comes through."""
     found = {
-        name: _raw(
+        name: raw_error(
             lambda value=value: construct(  # type: ignore[misc]  # bound in the loop
                 shared_shop.stack,
                 f"Sweep{next(NUMBERS)}",
                 **{**CONSTRUCTS[construct](shared_shop), argument: value},
             )
         )
-        for name, value in _values(shared_shop).items()
+        for name, value in values_of_every_kind(shared_shop).items()
     }
     assert {name: raw for name, raw in found.items() if raw} == {}
 
@@ -131,14 +132,72 @@ def test_a_value_of_any_kind_works_or_gets_our_own_error(shared_shop: Shop, cons
 def test_a_field_of_a_clocks_job_works_or_gets_our_own_error(shared_shop: Shop, field: str) -> None:
     """The same."""
     found = {}
-    for name, value in _values(shared_shop).items():
+    for name, value in values_of_every_kind(shared_shop).items():
         fields: dict[str, Any] = {"target": CommandTarget(["true"]), field: value}
         if field not in ("schedule", "every"):
             fields |= {"schedule": "0 6 * * *"} if field in ("timezone", "period") else {"every": timedelta(minutes=1)}
         arguments = {**CONSTRUCTS[PinnedScheduler](shared_shop), "command": None}
-        found[name] = _raw(
+        found[name] = raw_error(
             lambda fields=fields, arguments=arguments: PinnedScheduler(  # type: ignore[misc]  # bound in the loop
                 shared_shop.stack, f"Sweep{next(NUMBERS)}", jobs={"job": ClockJob(**fields)}, **arguments
             )
         )
     assert {name: raw for name, raw in found.items() if raw} == {}
+
+
+NOT_CALLED = frozenset({"grant_principal", "let_claim"})
+
+
+def _methods(kind: type) -> list[tuple[type, str, str]]:
+    """Each public method that grants, measures or alarms, with each of its parameters."""
+    return [
+        (kind, name, parameter)
+        for name, method in inspect.getmembers(kind, inspect.isfunction)
+        if name.startswith(("grant_", "let_start", "metric", "alarm_")) and name not in NOT_CALLED
+        for parameter in list(inspect.signature(method).parameters)[1:]
+    ]
+
+
+OF_METHODS: dict[str, Callable[[Shop], object]] = {
+    "grantee": lambda shop: iam.Role(shop.stack, f"Role{next(NUMBERS)}", assumed_by=iam.AccountRootPrincipal()),
+    "construct_id": lambda _: f"Alarm{next(NUMBERS)}",
+    "metric_name": lambda _: "RunSucceeded",
+    "job": lambda _: None,
+    "clock": lambda _: "clock",
+    "within": lambda _: timedelta(hours=1),
+}
+"""Usable arguments, for those that the sweep does not change."""
+
+
+@pytest.mark.parametrize(("kind", "name", "parameter"), [each for kind in CONSTRUCTS for each in _methods(kind)])
+def test_a_method_takes_a_value_of_any_kind_or_gets_our_own_error(
+    shared_shop: Shop, kind: type, name: str, parameter: str
+) -> None:
+    """Also after the construct was made, nothing of jsii's or CDK's comes through."""
+    made = _made(shared_shop, kind)
+    method = getattr(made, name)
+    known = {each: OF_METHODS[each] for each in inspect.signature(method).parameters if each in OF_METHODS}
+    if name == "grant_claim":
+        known["job"] = lambda _: "digest"
+    found = {
+        label: raw_error(
+            lambda value=value: method(  # type: ignore[misc]  # bound in the loop
+                **{each: make(shared_shop) for each, make in known.items() if each != parameter}, **{parameter: value}
+            )
+        )
+        for label, value in values_of_every_kind(shared_shop).items()
+    }
+    assert {label: raw for label, raw in found.items() if raw} == {}
+
+
+def _made(shop: Shop, kind: type) -> object:
+    """The one construct of that kind in the shop; its other tests do not change it."""
+    if kind is RunLedger:
+        return shop.ledger
+    job = ClockJob(every=timedelta(minutes=1), target=CommandTarget(["true"]))
+    name = f"Of{kind.__name__}"
+    if found := shop.stack.node.try_find_child(name):
+        return found
+    arguments = CONSTRUCTS[kind](shop) | {"ledger": RunLedger(shop.stack, f"{name}Ledger")}
+    more = {"command": None, "jobs": {"job": job}} if kind is PinnedScheduler else {}
+    return kind(shop.stack, name, **{**arguments, **more})

@@ -16,9 +16,10 @@ from app import DailyDigest
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from cdk_nag import AwsSolutionsChecks
 
-from cronce_cdk import PinnedScheduler, RunLedger
+from cronce_cdk import FunctionSettings, LedgerKeys, PinnedScheduler, RunLedger, TaskSize
 from tests.cdk.shop import ENVIRONMENT, Shop, add_container, every_target, fargate_task, imported_cluster, new_shop
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "daily_digest.json"
@@ -126,6 +127,21 @@ def _replicated(shop: Shop) -> None:
     )
 
 
+def _locked(shop: Shop) -> None:
+    key = kms.Key(shop.stack, "Key", enable_key_rotation=True)
+    ledger = RunLedger(
+        shop.stack,
+        "Locked",
+        keys=LedgerKeys.all(key),
+        functions=FunctionSettings(vpc=shop.cluster.vpc, reserved_concurrency=2),
+    )
+    job = shop.job(ledger=ledger, size=TaskSize(cpu=512, memory_mib=1024), own_security_group=True, managed_tags=True)
+    role = iam.Role(shop.stack, "OnCallRole", assumed_by=iam.AccountRootPrincipal())
+    ledger.grant_read(role)
+    ledger.grant_release(role)
+    job.grant_run(role)
+
+
 VARIANTS: dict[str, Callable[[Shop], Any]] = {
     "Fargate": lambda shop: shop.job(),
     "Spot": _spot,
@@ -136,6 +152,7 @@ VARIANTS: dict[str, Callable[[Shop], Any]] = {
     "RateAndAt": _rate_and_at,
     "Replicated": _replicated,
     "People": _people,
+    "Locked": _locked,
 }
 
 
@@ -176,6 +193,7 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     return _checked(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["example", "variants"])
 def test_cfn_lint_finds_nothing(name: str, request: pytest.FixtureRequest) -> None:
     """In every template that the constructs make."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,13 +47,21 @@ class Outcome:
         return "\n".join([*(f"VIOLATION: {violation}" for violation in self.violations), figures])
 
 
-def play(folder: Path, url: str, *, seed: int, seconds: float) -> Outcome:
-    """Run chaos in an empty folder with an empty ledger on a server of this machine, then judge it."""
+def play(folder: Path, url: str, *, seed: int, seconds: float, crash: Callable[[], None] | None = None) -> Outcome:
+    """Run chaos in an empty folder with an empty ledger on a server of this machine, then judge it.
+
+    Args:
+        folder: For the work's lines and the output of each program.
+        url: The ledger.
+        seed: Of the random choices.
+        seconds: Of chaos; the calm takes another minute.
+        crash: Kills the ledger's server and starts it again on the same files; None if it has none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         message = f"{folder} is not empty: an older history would be judged too"
         raise FileExistsError(message)
-    with Programs(folder, url, random.Random(seed)) as programs:
+    with Programs(folder, url, random.Random(seed), crash) as programs:
         programs.rage(seconds)
         programs.calm()
         return Outcome(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from cronce import Policy
+from cronce.client.observer import Observer
 from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.policy import ConcurrencyPolicy
@@ -62,9 +64,10 @@ class Blow(StrEnum):
     PAUSE_WORK = "work paused"
     """The work alone: the guard continues to hold the claim."""
     JUMP = "clock jumps"
+    RESTART = "crashes of the server"
 
 
-_LIKELY = {Blow.KILL: 5, Blow.TERMINATE: 1, Blow.PAUSE: 8, Blow.PAUSE_WORK: 1, Blow.JUMP: 4}
+_LIKELY = {Blow.KILL: 5, Blow.TERMINATE: 1, Blow.PAUSE: 8, Blow.PAUSE_WORK: 1, Blow.JUMP: 4, Blow.RESTART: 1}
 
 
 class WallClock:
@@ -120,6 +123,7 @@ class Programs:
     """Starts programs and disturbs them, as long as the `with` block lasts.
 
     Attributes:
+        crash: Kills the ledger's server and starts it again; None for one that keeps its rows in memory.
         runs: Every (job, period) that was claimed.
         exits: The exit code of each program that has ended.
         blows: How often each thing was done.
@@ -129,6 +133,7 @@ class Programs:
     folder: Path
     url: str
     dice: random.Random
+    crash: Callable[[], None] | None = None
     runs: dict[tuple[str, str], None] = field(default_factory=dict)
     exits: dict[int, int] = field(default_factory=dict)
     blows: Counter[Blow] = field(default_factory=Counter)
@@ -214,7 +219,7 @@ class Programs:
         work = [str(int(self.dice.uniform(0.1, longest) / STEP)), self.dice.choices(("end", "failed"), (8, 1))[0]]
         self._start(job, period, work, self.dice.choice(self._machines))
 
-    def _start(self, job: str, period: str, work: list[str], machine: Machine) -> Started:
+    def _start(self, job: str, period: str, work: list[str], machine: Machine, *, by: str = "schedule") -> Started:
         """Start a program for a run; half of them are `cronce exec`, the others Python with `run_once`."""
         rules = JOBS[job]
         policy = Policy(
@@ -227,6 +232,7 @@ class Programs:
             "CRONCE_JOB": job,
             "CRONCE_PERIOD": period,
             "CRONCE_POLICY": policy.to_json(),
+            "CRONCE_TRIGGER": by,
             "CHAOS_CLOCK": str(machine.clock.file),
             "CHAOS_PROCESS": str(self._started),
         }
@@ -270,10 +276,13 @@ class Programs:
         """
         for started in self._over:
             owner = f"{os.uname().nodename}:{started.pid}"
-            self._host.ledger.mark_stopped(started.job, started.period, owner=owner, error="it has ended")
+            Observer(self._host.ledger).mark_stopped(started.job, started.period, owner=owner, error="it has ended")
 
     def _ask_for_all(self) -> list[int]:
-        """Claim every run, one after the other per job, until the answer is clear; return the started programs."""
+        """Claim every run, one after the other per job, until the answer is clear; return the started programs.
+
+        As a person does: what was skipped because another run was at work is final for machines.
+        """
         waiting = {job: deque((period, _CLOSING_TRIES) for of, period in self.runs if of == job) for job in JOBS}
         asked: dict[str, tuple[Started, int]] = {}
         first = self._started
@@ -288,7 +297,10 @@ class Programs:
             for job, periods in waiting.items():
                 if periods and job not in asked:
                     period, tries = periods.popleft()
-                    asked[job] = self._start(job, period, ["1", "end"], self.dice.choice(self._machines)), tries
+                    asked[job] = (
+                        self._start(job, period, ["1", "end"], self.dice.choice(self._machines), by="manual"),
+                        tries,
+                    )
             time.sleep(_TICK)
         return list(range(first, self._started))
 
@@ -300,6 +312,10 @@ class Programs:
             # Hosts agree within 5 s, or one is so wrong that it must notice.
             offsets = (self.dice.uniform(-2.4, 2.4), self.dice.choice(_FAR_OFF) * self.dice.choice((1, -1)))
             self.dice.choice(self._machines).clock.set(self.dice.choices(offsets, (3, 1))[0])
+        elif blow is Blow.RESTART:
+            if self.crash is None:
+                return
+            self.crash()
         elif not self._running:
             return
         else:

@@ -23,17 +23,21 @@ SECONDS = 15 * 60 if os.environ.get("LONG") == "1" else 60
 @pytest.mark.timeout(3 * SECONDS + 600)
 @pytest.mark.skipif(sys.platform != "linux", reason="work that dies with its guard, and /proc, need Linux")
 @pytest.mark.parametrize(
-    "store", [pytest.param(store, marks=pytest.mark.lane(store)) for store in ("dynamodb-local", "postgres")]
+    "store", [pytest.param(store, marks=pytest.mark.lane(store)) for store in ("dynamodb-local", "postgres", "valkey")]
 )
 def test_no_chaos_breaks_a_promise(
     store: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
-    """A minute of kills, stops, clock jumps and network faults, or 15 with LONG=1."""
-    if store == "postgres":
-        url: str = request.getfixturevalue("postgres").url(table="chaos")
-    else:
-        url = dynamodb_url("runs", request.getfixturevalue("dynamodb_local"))
-    outcome = play(tmp_path, url, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS)
+    """A minute of kills, stops, clock jumps, network faults and crashes of the server, or 15 with LONG=1."""
+    server = request.getfixturevalue(store.replace("-", "_"))
+    match store:
+        case "postgres":
+            url, crash = server.url(table="chaos"), server.crash
+        case "valkey":
+            url, crash = f"{server.url}?prefix=chaos", server.restart
+        case _:  # it keeps its tables in memory
+            url, crash = dynamodb_url("runs", server), None
+    outcome = play(tmp_path, url, seed=int.from_bytes(os.urandom(3)), seconds=SECONDS, crash=crash)
     record_property("chaos", str(outcome))
     record_property("seconds of chaos", SECONDS)
     record_property("programs", outcome.started)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ import pytest
 from cronce import Ledger, Policy, Status
 from cronce.demo.mailboxes import customer_name, mails_by_customer, make_maildir, number_of_mails
 from cronce.guard.processes import descendants
+from tests.chaos.programs import dynamodb_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,26 +26,47 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the socket's address is abstract (Linux only)")
 
 JOB, PERIOD = "daily-digest", "2026-11-29"
-CUSTOMERS = 3100
-KILLS = 200 if os.environ.get("LONG") == "1" else 20
+KILLS, CUSTOMERS = (200, 3100) if os.environ.get("LONG") == "1" else (20, 310)
+LANES = {"sqlite": None, "postgres": "postgres", "valkey": "valkey", "dynamodb-local": "dynamodb-local"}
+STORES = [pytest.param(name, marks=pytest.mark.lane(lane) if lane else ()) for name, lane in LANES.items()]
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty ledger in the store that the parameter names."""
+    store, name = request.param, f"effects-{uuid.uuid4().hex[:12]}"
+    match store:
+        case "sqlite":
+            url = f"sqlite:///{tmp_path}/runs.db"
+        case "postgres":
+            url = request.getfixturevalue("postgres").url(table=name.replace("-", "_"))
+        case "valkey":
+            url = f"{request.getfixturevalue('valkey').url}?prefix={name}"
+        case _:
+            url = dynamodb_url(name, request.getfixturevalue("dynamodb_local"))
+    ledger = Ledger.from_url(url)
+    ledger.create()
+    ledger.close()
+    return url
 
 
 class Digest:
     """The digest under `cronce exec`, started until it is done."""
 
-    def __init__(self, folder: Path, on_unknown: str, *, customers: int, seed: int) -> None:
-        """Prepare an empty mailbox and ledger.
+    def __init__(self, folder: Path, url: str, on_unknown: str, *, customers: int, seed: int) -> None:
+        """Prepare an empty mailbox.
 
         Args:
-            folder: Where they are.
+            folder: Where it is.
+            url: An empty ledger.
             on_unknown: `skip` or `repeat`.
             customers: How many mails there are.
             seed: Decides when to kill, and whom.
         """
         self.maildir = make_maildir(folder / "mails")
         self._random = random.Random(seed)
-        self._url = f"sqlite:///{folder}/runs.db"
-        self._ledger = Ledger.from_url(self._url, policy=Policy())
+        self._url = url
+        self._ledger = Ledger.from_url(url, policy=Policy())
         self._command = [sys.executable, "-m", "cronce.demo.digest", str(self.maildir), "--on-unknown", on_unknown]
         self._command += ["--customers", str(customers)]
         self._customers = customers
@@ -76,6 +99,7 @@ class Digest:
         """Let it come to its end; the mails of each customer."""
         assert self._start().wait(300) == 0
         run = self._ledger.run(JOB, PERIOD)
+        self._ledger.close()
         assert run is not None
         assert (run.status, run.attempt) == (Status.SUCCEEDED, self.kills.total() + 1)
         return mails_by_customer(self.maildir)
@@ -86,22 +110,29 @@ class Digest:
         return subprocess.Popen([*command, *self._command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("on_unknown", ["skip", "repeat"])
-def test_a_killed_digest_sends_no_mail_twice_or_leaves_none_out(tmp_path: Path, on_unknown: str) -> None:
+def test_a_killed_digest_sends_no_mail_twice_or_leaves_none_out(tmp_path: Path, url: str, on_unknown: str) -> None:
     """A few kills; whoever wants at most once gets that, the other one at least once."""
-    _judge(Digest(tmp_path, on_unknown, customers=100, seed=1), on_unknown, kills=3, customers=100)
+    _judge(Digest(tmp_path, url, on_unknown, customers=100, seed=1), on_unknown, kills=3, customers=100)
 
 
 @pytest.mark.prove
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("url", STORES, indirect=True)
 @pytest.mark.parametrize("on_unknown", ["skip", "repeat"])
 def test_no_kill_breaks_the_choice(
-    tmp_path: Path, on_unknown: str, record_property: Callable[[str, object], None]
+    tmp_path: Path,
+    url: str,
+    on_unknown: str,
+    request: pytest.FixtureRequest,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    """20 kills for each choice, or 200 with LONG=1; 3,100 customers."""
-    digest = Digest(tmp_path, on_unknown, customers=CUSTOMERS, seed=int(time.time()))
-    for name, number in _judge(digest, on_unknown, kills=KILLS, customers=CUSTOMERS).items():
-        record_property(f"effects {on_unknown}, {name}", number)
+    """20 kills for each choice and store, or 200 and 3,100 customers with LONG=1."""
+    digest = Digest(tmp_path, url, on_unknown, customers=CUSTOMERS, seed=int(time.time()))
+    found = _judge(digest, on_unknown, kills=KILLS, customers=CUSTOMERS)
+    figures = ", ".join(f"{number} {name}" for name, number in found.items())
+    record_property("effects", f"{request.node.callspec.id}: {figures}")
 
 
 def _judge(digest: Digest, on_unknown: str, *, kills: int, customers: int) -> dict[str, int]:

@@ -138,6 +138,32 @@ class Postgres:
         return b"E" + (len(fields) + 4).to_bytes(4) + fields
 
 
+class Resp:
+    """The commands of one connection to Redis or Valkey."""
+
+    def request(self, stream: BinaryIO) -> bytes:
+        """One command as it was sent, or one whole reply; nothing at the end of the stream."""
+        line = stream.readline()
+        size = int(line[1:]) if line[:1] in (b"*", b"$") else -1
+        if size < 0:  # a reply of one line
+            return line
+        if line[:1] == b"$":
+            return line + stream.read(size + 2)
+        return line + b"".join(self.request(stream) for _ in range(size))
+
+    answer = request
+
+    def throttle(self) -> bytes:
+        """The error of a server that reads its files."""
+        return b"-LOADING Redis is loading the dataset in memory\r\n"
+
+
+Wire = Http | Postgres | Resp
+
+_WIRES: dict[str, type[Wire]] = {"dynamodb": Http, "postgresql": Postgres, "redis": Resp}
+"""By the scheme of the ledger's URL."""
+
+
 def _framed(stream: BinaryIO, kind: int) -> bytes:
     head = stream.read(kind + 4)
     return head + stream.read(int.from_bytes(head[kind:]) - 4) if len(head) == kind + 4 else b""
@@ -156,12 +182,12 @@ class WeatheredProxy(Proxy):
         assert place is not None, "the server is on this machine"
         super().__init__(f"tcp://{place[0]}")
         self.url = url.replace(place[0], f"127.0.0.1:{self.port}")
-        self._wire: type[Http | Postgres] = Postgres if url.startswith("postgresql:") else Http
+        self._wire = _WIRES[url.partition(":")[0]]
         self._weather = weather
         self.met: Counter[Fault] = Counter()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self._target) as server:
+        with client, suppress(OSError), socket.create_connection(self._target) as server:  # it may be down
             self._open |= {client, server}
             if self._closed:
                 self._reset_all()
@@ -172,7 +198,12 @@ class WeatheredProxy(Proxy):
             self._open -= {client, server}
 
     def _pass_on(
-        self, request: bytes, client: socket.socket, server: socket.socket, answers: BinaryIO, wire: Http | Postgres
+        self,
+        request: bytes,
+        client: socket.socket,
+        server: socket.socket,
+        answers: BinaryIO,
+        wire: Http | Postgres | Resp,
     ) -> bool:
         """Apply the weather's fault to one request; False if the connection has ended."""
         fault = self._weather.next()

@@ -24,6 +24,7 @@ from cronce.client.ledger import Ledger
 from cronce.ecs import Launcher
 from cronce.stores.sqlite import SqliteStore
 from tests.cli.ecs_fleet import GROUP, Fleet
+from tests.support.schemas import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,13 +74,14 @@ def ledger_file(tmp_path: Path) -> Iterator[LedgerFile]:
 def cronce(
     ledger_file: LedgerFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Said]:
-    """Runs a command on that ledger in this process."""
+    """Runs a command on that ledger in this process; every document that it prints agrees with its schema."""
     monkeypatch.setenv("CRONCE_LEDGER", ledger_file.url)
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: str) -> Said:
         code = main(list(arguments))
         out, err = capsys.readouterr()
+        check_output(arguments, out)
         return Said(code, out, err)
 
     return run
@@ -93,6 +95,7 @@ def fleet(ledger_file: LedgerFile, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     fleet = Fleet(ledger)
     monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", GROUP)
     monkeypatch.setattr("cronce.ecs.Launcher", partial(Launcher, scheduler=fleet, ecs=fleet))
+    monkeypatch.setattr("cronce.operate.gathering.last_words", lambda *_: "")
     monkeypatch.setattr(time, "sleep", lambda _seconds: fleet.step())
     yield fleet
     ledger.close()

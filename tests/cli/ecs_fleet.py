@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from cronce import Claim, Ledger, Policy, Refusal
 from cronce.client.settings import TaskSettings
+from cronce.vocabulary.names import further_schedule_name
 
 GROUP = "runs"
 CLUSTER = "arn:aws:ecs:eu-west-1:123456789012:cluster/shop"
@@ -43,6 +44,8 @@ class Fleet:
         refusal: An error code that RunTask answers with.
         before_step: Called before each step, with its number.
         one_shots: The schedules that start a task in the next step, by name.
+        revision_status: The status of every task definition.
+        gone: The names of schedules that were deleted.
     """
 
     ledger: Ledger
@@ -55,6 +58,8 @@ class Fleet:
     before_step: Callable[[int], None] = lambda _number: None
     steps: int = 0
     one_shots: dict[str, dict[str, Any]] = field(default_factory=dict)
+    revision_status: str = "ACTIVE"
+    gone: set[str] = field(default_factory=set)
 
     def add_job(
         self,
@@ -64,6 +69,7 @@ class Fleet:
         timezone: str = "Europe/Berlin",
         policy: Policy | None = None,
         date_in: str | None = None,
+        further: str | None = None,
         **changes: object,
     ) -> None:
         """Make the schedule of a job, as `ScheduledTask` does."""
@@ -75,6 +81,7 @@ class Fleet:
             "CRONCE_SCHEDULED_TIME": "<aws.scheduler.scheduled-time>",
             "CRONCE_EXECUTION_ID": "<aws.scheduler.execution-id>",
             **({"CRONCE_DATE_IN": date_in} if date_in else {}),
+            **({"CRONCE_FURTHER_SCHEDULES": further} if further else {}),
         }
         variables = [{"name": name, "value": value} for name, value in environ.items()]
         self.schedules[f"{job}-0123456789ab"] = {
@@ -98,6 +105,10 @@ class Fleet:
                 },
             },
         } | changes
+        first = self.schedules[f"{job}-0123456789ab"]
+        for each in further.split("; ") if further else ():
+            name = further_schedule_name(first["Name"], each)
+            self.schedules[name] = first | {"Name": name, "ScheduleExpression": each}
 
     def step(self) -> None:
         """Let each task do the next thing: claim, or come to its end."""
@@ -145,6 +156,8 @@ class Fleet:
     def get_schedule(self, *, GroupName: str, Name: str) -> dict[str, Any]:  # noqa: N803
         """As EventBridge Scheduler."""
         assert GroupName == GROUP
+        if Name in self.gone:
+            raise _error("ResourceNotFoundException", f"Schedule {Name} does not exist.", "GetSchedule")
         return self.schedules[Name]
 
     def run_task(self, *, overrides: Mapping[str, Any], clientToken: str, **request: object) -> dict[str, Any]:  # noqa: N803
@@ -170,6 +183,10 @@ class Fleet:
         self.one_shots[Name] = request
         return {"ScheduleArn": Name}
 
+    def describe_clusters(self, *, clusters: list[str]) -> dict[str, Any]:
+        """As ECS; each is there."""
+        return {"clusters": [{"clusterArn": arn, "status": "ACTIVE"} for arn in clusters]}
+
     def describe_tasks(self, *, tasks: list[str], **_: object) -> dict[str, Any]:
         """As ECS."""
         found = [task for task in self.tasks if task.arn in tasks]
@@ -179,9 +196,40 @@ class Fleet:
                     "taskArn": task.arn,
                     "lastStatus": "STOPPED" if task.stopped else "RUNNING",
                     "stoppedReason": "CannotPullContainerError: not found",
+                    "overrides": {
+                        "containerOverrides": [
+                            {
+                                "name": "digest",
+                                "environment": [{"name": name, "value": value} for name, value in task.environ.items()],
+                            }
+                        ]
+                    },
                 }
                 for task in found
             ]
+        }
+
+    def list_tasks(self, *, family: str, desiredStatus: str, **_: object) -> dict[str, Any]:  # noqa: N803
+        """As ECS."""
+        assert family == "digest"
+        stopped = desiredStatus == "STOPPED"
+        return {"taskArns": [task.arn for task in self.tasks if task.stopped is stopped]}
+
+    def describe_task_definition(self, *, taskDefinition: str) -> dict[str, Any]:  # noqa: N803
+        """As ECS."""
+        options = {"awslogs-group": "/shop/digest", "awslogs-stream-prefix": "run"}
+        container = {
+            "name": "digest",
+            "image": "shop/digest:7",
+            "logConfiguration": {"logDriver": "awslogs", "options": options},
+        }
+        status = self.revision_status
+        return {
+            "taskDefinition": {
+                "taskDefinitionArn": taskDefinition,
+                "status": status,
+                "containerDefinitions": [container],
+            }
         }
 
 

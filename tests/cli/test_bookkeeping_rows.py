@@ -134,7 +134,7 @@ def test_a_job_with_a_colon_is_no_dispatch_if_no_clock_has_its_name(
 ) -> None:
     """Users may call a job anything."""
     ledger_file.put(run(job="shop:digest", status=Status.FAILED, reason=Reason.EXIT_CODE, exit_code=3))
-    assert "cronce exec --job=shop:digest" in cronce("show", "shop:digest", "2026-11-29").out
+    assert "cronce rerun shop:digest" in cronce("show", "shop:digest", "2026-11-29").out
 
 
 def test_a_released_leader_is_followed_by_one_that_stands_by(

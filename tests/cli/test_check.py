@@ -215,3 +215,121 @@ def test_a_file_that_is_no_such_document_is_one_error(cronce: Callable[..., Said
     said = cronce("check", str(file))
     assert (said.code, said.out, said.err.count("\n")) == (64, "", 1)
     assert "FILE: " in said.err
+
+
+GUARD = ["/cronce/cronce", "exec", "--"]
+
+
+def task(*, family: str | None = None, **container: object) -> dict[str, Any]:
+    """A task definition with the guard before its container's command."""
+    told = {"name": "work", "entryPoint": GUARD, "command": ["rails"], "dependsOn": [{}], **container}
+    values = {"arn": "td:1", "container_definitions": json.dumps([told])}
+    platform = {"runtime_platform": [{"operating_system_family": family}]} if family else {}
+    return {"address": "t", "type": "aws_ecs_task_definition", "values": values | platform}
+
+
+def guarded(version: str | None = None, command: list[str] | None = None, arn: str | None = "td:1") -> dict[str, Any]:
+    """A schedule of that task definition."""
+    planned = schedule()
+    [target] = planned["values"]["target"]
+    target["ecs_parameters"] = [{"task_definition_arn": arn, "platform_version": version}]
+    override = json.loads(target["input"])
+    override["containerOverrides"][0] |= {"command": command} if command else {}
+    target["input"] = json.dumps(override)
+    return planned
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ((task(family="WINDOWS_SERVER_2022_CORE"),), "operating_system_family: WINDOWS_SERVER_2022_CORE"),
+        ((task(command=["cronce", "exec", "--", "x"]),), "the work's own command: the entry point is"),
+        ((task(), guarded(command=["/usr/bin/cronce", "exec"])), "the work's own command: the entry point is"),
+        ((task(command=None), guarded()), "command: there is none"),
+        ((task(), guarded("1.2.0")), "platform_version: 1.2.0 is not usable; allowed: 1.3.0 or later"),
+    ],
+)
+def test_a_guard_that_cannot_work_is_an_error(resources: tuple[dict[str, Any], ...], said: str) -> None:
+    """As the construct refuses it."""
+    [finding] = check_plan(plan(*resources), now=NOW).findings
+    assert (finding.is_error, finding.name) == (True, "guard-cannot-work")
+    assert said in finding.message
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        (task(), guarded("1.4.0")),
+        (task(family="LINUX"), guarded("LATEST", ["rails", "digest:send"])),
+        (task(command=None), guarded(command=["rails"])),
+        (task(command=None), guarded(arn=None)),
+        (task(entryPoint=["/entry"], command=["cronce", "exec"], dependsOn=[]), guarded("1.2.0")),
+    ],
+)
+def test_a_guard_that_can_work_is_not(resources: tuple[dict[str, Any], ...]) -> None:
+    """Also where the plan does not know the task definition yet."""
+    assert names(*resources) == []
+
+
+def outside(name: str, group: str, **policy: object) -> dict[str, Any]:
+    """The schedule of a job whose ledger is in PostgreSQL or Redis: its input has no URL."""
+    found = schedule(name, ledger="", policy=policy, group_name=group)
+    [target] = found["values"]["target"]
+    override = json.loads(target["input"])
+    [container] = override["containerOverrides"]
+    container["environment"] = [each for each in container["environment"] if each["name"] != "CRONCE_LEDGER"]
+    target["input"] = json.dumps(override)
+    target["ecs_parameters"] = [{"task_definition_arn": "td:1"}]
+    return found
+
+
+def container(**changed: object) -> dict[str, Any]:
+    """The task definition of that job."""
+    text = json.dumps([{"name": "work", **changed}])
+    return {"address": "t", "type": "aws_ecs_task_definition", "values": {"arn": "td:1", "container_definitions": text}}
+
+
+URL = {"name": "CRONCE_LEDGER", "valueFrom": "arn:aws:ssm:eu-west-1:111122223333:parameter/url"}
+
+
+def test_the_jobs_of_two_external_ledgers_may_have_the_same_name() -> None:
+    """Each ledger has a group; in one of them the name is used twice."""
+    assert names(outside("a", "shop"), outside("b", "bank")) == []
+    assert names(outside("a", "shop"), outside("b", "shop")) == ["job-name-used-twice"]
+
+
+def test_a_container_without_the_url_of_its_ledger_is_found() -> None:
+    """Only the owner of the task definition can put it there. A container that the plan does not know may have it."""
+    assert names(outside("a", "shop"), container()) == ["ledger-missing"]
+    assert names(outside("a", "shop"), container(secrets=[URL])) == []
+    assert names(outside("a", "shop"), container(environment=[{"name": "CRONCE_LEDGER", "value": LEDGER}])) == []
+    assert names(outside("a", "shop")) == []
+    assert names(schedule(), container()) == []
+
+
+def test_the_patience_of_a_watchdog_that_is_a_service_is_known() -> None:
+    """By its group."""
+    variables = [{"name": "CRONCE_SCHEDULE_GROUP", "value": "shop"}, {"name": "CRONCE_MISSED_AFTER", "value": "10m"}]
+    text = json.dumps([{"name": "watchdog", "environment": variables}])
+    dog = {"address": "w", "type": "aws_ecs_task_definition", "values": {"container_definitions": text}}
+    late = {"starting_deadline": "11m", "catch_up": "LATEST"}
+    assert names(dog, outside("a", "shop", **late)) == ["catch-up-after-the-deadline"]
+    assert names(dog, outside("a", "bank", **late)) == []
+
+
+def test_a_job_with_several_schedules_is_one_job_of_which_every_expression_is_checked() -> None:
+    """The first one names the others; two that are due on one day cannot have the day as their period."""
+    further = "cron(0 9 ? * SUN *)"
+
+    def job(first: str, **environment: str) -> tuple[dict[str, Any], ...]:
+        variables = {"CRONCE_FURTHER_SCHEDULES": further} | environment
+        return (
+            schedule("one", schedule_expression=first, environment=variables),
+            schedule("two", schedule_expression=further, environment=variables),
+        )
+
+    good = check_plan(plan(*job("cron(0 6 ? * MON-FRI *)", CRONCE_DATE_IN="UTC")), now=NOW)
+    assert (good.jobs, good.findings) == (("daily-digest",), ())
+    assert names(*job("cron(0 6 * * ? *)", CRONCE_DATE_IN="UTC")) == ["schedule-invalid"]
+    assert names(*job("rate(2 hours)")) == ["schedule-invalid"]
+    assert names(*job("cron(0 6 * * ? *)"), schedule("three")) == ["job-name-used-twice"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -17,13 +18,17 @@ ELSEWHERE = {"demo": "cronce.demo.command"}
 """Commands of another room."""
 
 
+def _module(command: str) -> str:
+    """`lambda_archive`, and `import_`, because a module cannot be called `import`."""
+    name = command.replace("-", "_")
+    return f"{name}_" if iskeyword(name) else name
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_the_module_of_its_name(name: str) -> None:
     """`runs` is `cronce/cli/commands/runs.py`, `exec` is `cronce/cli/runtime/exec.py`."""
     module, summary = COMMANDS[name]
-    assert module in {f"cronce.cli.{room}.{name.replace('-', '_')}" for room in ("commands", "runtime")} | {
-        ELSEWHERE.get(name)
-    }
+    assert module in {f"cronce.cli.{room}.{_module(name)}" for room in ("commands", "runtime")} | {ELSEWHERE.get(name)}
     if module.startswith("cronce.cli.runtime."):
         assert callable(import_module(module).main)
     else:
@@ -37,7 +42,7 @@ def test_every_module_beside_the_commands_is_one() -> None:
     """No helper modules among them."""
     modules = {path.stem for path in (CLI / "commands").glob("*.py")} - {"__init__"}
     assert modules == {
-        name.replace("-", "_") for name, entry in COMMANDS.items() if entry.module.startswith("cronce.cli.commands.")
+        _module(name) for name, entry in COMMANDS.items() if entry.module.startswith("cronce.cli.commands.")
     }
 
 

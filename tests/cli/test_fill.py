@@ -224,6 +224,15 @@ def test_a_run_that_another_start_completes_meanwhile_is_done() -> None:
     assert backfill.is_all_done
 
 
+def test_a_wait_for_a_run_of_another_job_of_the_group_is_reported_too() -> None:
+    """It may have the period of the run before it: both jobs are due every day."""
+    world = World()
+    others = [run(job=job, period=PERIODS[1], lease_until=FAR) for job in ("daily-close", "daily-close", "daily-bill")]
+    world.verdicts[PERIODS[0]] = [refused(RefusalReason.OVERLAPPING, each) for each in others]
+    filled(world)
+    assert world.log[:3] == [*[f"wait {PERIODS[0]}: OVERLAPPING"] * 2, f"start {PERIODS[0]}"]
+
+
 def test_an_interruption_leaves_what_is_at_work_and_what_is_waiting() -> None:
     """So that both can be reported."""
     world = World()

@@ -25,22 +25,36 @@ COMMANDS = [
     "jobs",
     "runs",
     "show",
+    "why",
+    "doctor",
+    "board",
     "next",
+    "logs",
+    "open",
+    "tail",
+    "wait",
     "rerun",
     "backfill",
+    "pause",
+    "resume",
     "release",
     "init",
     "check",
+    "audit",
     "lambda-archive",
+    "import",
     "clock",
+    "sweep",
+    "watchdog",
     "pin",
     "health",
     "checkpoint",
     "once",
+    "new",
     "demo",
     "help",
 ]
-OWN_PARSER = ["exec", "clock", "pin", "health", "checkpoint", "once"]
+OWN_PARSER = ["exec", "clock", "sweep", "watchdog", "pin", "health", "checkpoint", "once"]
 
 
 def process(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -87,11 +101,12 @@ def test_the_version_is_the_distributions() -> None:
     assert process("--version").stdout == f"cronce {version('cronce')}\n"
 
 
-def test_help_loads_neither_rich_nor_a_store() -> None:
+def test_help_loads_neither_rich_nor_a_store_nor_schedules() -> None:
     """So that it is quick."""
+    unneeded = ("rich", "boto3", "botocore", "cronce.stores.sqlite", "cronce.schedule", "cronce.watch", "asyncio")
     program = (
         "import sys; from cronce.cli.app import main; main(['--help']); main(['runs', '--help']);"
-        "print([m for m in ('rich', 'boto3', 'botocore', 'cronce.stores.sqlite', 'asyncio') if m in sys.modules])"
+        f"print([m for m in {unneeded} if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "[]"

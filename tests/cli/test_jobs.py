@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 
+from cronce.protocol.records import RunRecord
+from cronce.stores.codec import encode_time
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
-from tests.cli.conftest import LedgerFile, Said, without_colour
+from tests.cli.conftest import LedgerFile, Said, now, without_colour
 from tests.cli.ecs_fleet import Fleet
-from tests.support.builders import JOB, run
+from tests.support.builders import JOB, PERIOD, run
 
 
 def jobs_of(said: Said) -> list[dict[str, object]]:
@@ -30,14 +34,66 @@ def test_jobs_of_the_group_and_of_the_ledger_are_one_list(
     ledger_file.put(
         run(status=Status.SUCCEEDED), run(job="by-hand", status=Status.SUCCEEDED), run(job="cronce:watchdog")
     )
-    assert jobs_of(cronce("jobs", "--json")) == [
-        {"job": "billing", "schedule": "cron(0 6 * * ? *)", "timezone": "Europe/Berlin", "state": "suspended"},
-        {"job": "by-hand", "schedule": None, "timezone": None, "state": "unscheduled"},
-        {"job": JOB, "schedule": "cron(0 6 * * ? *)", "timezone": "Europe/Berlin", "state": "disabled"},
+    found = jobs_of(cronce("jobs", "--json"))
+    assert [(job["job"], job["schedule"], job["timezone"], job["state"]) for job in found] == [
+        ("billing", "cron(0 6 * * ? *)", "Europe/Berlin", "suspended"),
+        ("by-hand", None, None, "unscheduled"),
+        (JOB, "cron(0 6 * * ? *)", "Europe/Berlin", "disabled"),
     ]
     table = cronce("jobs").out
     assert "at 06:00 every day, Europe/Berlin" in table
     assert table.index("billing") < table.index("by-hand") < table.index(JOB)
+
+
+def test_a_job_has_every_field_of_the_documented_schema(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
+) -> None:
+    """And no other; null where there is nothing to say."""
+    fleet.add_job(JOB)
+    at = now() - timedelta(minutes=5)
+    done = run(status=Status.SUCCEEDED, scheduled_at=at, claimed_at=at + timedelta(seconds=41), finished_at=now())
+    ledger_file.put(done, run(job="other", status=Status.FAILED, reason="error", lease_until=None))
+    assert cronce("pause", "other", "--why", "stocktaking", "--actor", "ann").code == 0
+    mine, other = jobs_of(cronce("jobs", "--json", "--last", "5"))
+    documented = re.findall(r"\w+", cronce("jobs", "--help").out.partition("A job is {")[2].partition("}")[0])
+    assert list(mine) == list(other) == documented
+    assert str(mine["next"]).endswith("Z")
+    assert (mine["late_by"], mine["ended"], mine["succeeded"]) == (41.0, 1, 1)
+    assert mine["succeeded_at"] == encode_time(now_of(done))
+    assert mine["last"] == {
+        "period": PERIOD,
+        "status": "SUCCEEDED",
+        "reason": None,
+        "claimed_at": encode_time(at + timedelta(seconds=41)),
+    }
+    assert other["paused"] == {**dict.fromkeys(("at", "until")), "by": "ann", "why": "stocktaking"} | {
+        "at": dict(other["paused"])["at"]  # type: ignore[call-overload]
+    }
+    assert (other["ended"], other["succeeded"], other["succeeded_at"], other["next"]) == (1, 0, None, None)
+
+
+def now_of(done: RunRecord) -> datetime:
+    """When it ended."""
+    assert done.finished_at is not None
+    return done.finished_at
+
+
+def test_the_table_says_what_is_paused_late_and_overdue(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
+) -> None:
+    """A line per job."""
+    fleet.add_job("paused")
+    fleet.add_job("overdue")
+    at = now() - timedelta(minutes=5)
+    ledger_file.put(
+        run(job="paused", status=Status.SUCCEEDED, scheduled_at=at, claimed_at=at, finished_at=at),
+        run(job="late", status=Status.FAILED, scheduled_at=at, claimed_at=at + timedelta(seconds=41), finished_at=at),
+    )
+    assert cronce("pause", "paused", "--why", "stocktaking").code == 0
+    lines = {line.split()[0]: " ".join(line.split()) for line in cronce("jobs").out.splitlines() if line.strip()}
+    assert lines["paused"].startswith("paused paused SUCCEEDED 5m ago - 0.0s 1/1 5m ago ")
+    assert lines["late"] == "late unscheduled FAILED 5m ago - 41s 0/1 - -"
+    assert re.match(r"overdue enabled - in \d+\w overdue ", lines["overdue"])
 
 
 def test_a_ledger_file_needs_no_schedule_group(

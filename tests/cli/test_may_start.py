@@ -6,11 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from cronce import Claim
 from cronce.cli.actions.may_start import PeriodState, Refuse, Start, in_words, period_state
-from cronce.cli.output.advice import Commands
-from cronce.protocol.by_person import decide_for_person
+from cronce.ecs.reruns import person_may_start
+from cronce.operate.advice import Commands
+from cronce.protocol.by_person import MayStart, decide_for_person
 from cronce.protocol.claiming import Begin, decide
 from cronce.protocol.records import RunRecord
+from cronce.testing.ledger import InMemoryLedger
+from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
@@ -183,3 +187,45 @@ def test_the_answer_is_the_one_that_the_task_would_get(status: Status, reason: s
 def test_a_plan_shows_one_state_per_period(standing: RunRecord | None, on_lost: OnLost, expected: PeriodState) -> None:
     """For the plan of a backfill."""
     assert period_state(standing, on_lost, T0) is expected
+
+
+GROUPED = Policy(exclusion_group="billing")
+
+
+class AJob:
+    """A job of the group, as its schedule defines it."""
+
+    job = JOB
+    policy = GROUPED
+
+    def tick_of(self, period: str) -> None:
+        """No period has one."""
+        del period
+
+
+def test_a_run_of_another_job_of_the_group_is_in_the_way_also_with_the_same_period() -> None:
+    """It is named with its job, before a task is started for nothing."""
+    ledger = InMemoryLedger()
+    close = ledger.claim("daily-close", PERIOD, policy=GROUPED)
+    assert isinstance(close, Claim)
+    now = close.record.claimed_at
+    assert now is not None
+    decision = person_may_start(ledger, AJob(), PERIOD, force=False, now=now)
+    answer = in_words(decision, now, COMMANDS)
+    assert isinstance(answer, Refuse)
+    assert answer.why.startswith(f"a run of its exclusion group is active: daily-close {PERIOD}, attempt 1 by test")
+    assert answer.command == f"cronce show daily-close {PERIOD}"
+    assert answer.wait_for == close.record
+    close.complete()
+    assert isinstance(person_may_start(ledger, AJob(), PERIOD, force=False, now=now), MayStart)
+
+
+def test_who_may_not_read_the_group_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A role that is limited to one job; the claim of the task decides."""
+    ledger = InMemoryLedger()
+
+    def denied(_group: str) -> None:
+        raise LedgerUnavailableError("the table", "AccessDeniedException", transient=False)
+
+    monkeypatch.setattr(ledger, "holder_of_group", denied)
+    assert isinstance(person_may_start(ledger, AJob(), PERIOD, force=False, now=T0), MayStart)

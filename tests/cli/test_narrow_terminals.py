@@ -86,3 +86,18 @@ def test_ticks_fit_a_narrow_terminal(
         assert "" not in lines
         assert max(map(len, lines)) <= columns
     assert sum("2026-11-" in line for line in shown(plan)) >= 4
+
+
+@pytest.mark.parametrize("columns", ["0", "00", "-5", "x", "1", "999999999999", "\u0664\u0660"])
+def test_a_width_that_no_page_has_hides_nothing(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    """Whatever COLUMNS says, every run is there, and no line is only a piece of a word."""
+    runs = all_states()
+    ledger_file.put(*runs)
+    monkeypatch.setenv("COLUMNS", columns)
+    said = cronce("runs", JOB)
+    assert said.code == 0
+    for each in runs:
+        assert any(each.period in line for line in said.out.splitlines())
+    assert len(said.out) < 20_000

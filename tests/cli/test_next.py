@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from cronce.clock.config import config_from_file
 from cronce.ecs.names import one_shot_name
+from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.cli.conftest import LedgerFile, Said, without_colour
@@ -40,6 +42,17 @@ def test_the_document_has_utc_local_and_what_the_clocks_do(cronce: Callable[...,
     ]
 
 
+def test_a_job_that_only_people_start_has_no_ticks(fleet: Fleet, cronce: Callable[..., Said]) -> None:
+    """Its schedule is of the year 2199, because every schedule needs an expression."""
+    fleet.add_job("migration", "at(2199-12-31T23:59:59)")
+    [schedule] = [each for name, each in fleet.schedules.items() if name.startswith("migration")]
+    target = schedule["Target"]
+    target["Input"] = target["Input"].replace("<aws.scheduler.scheduled-time>", "")
+    said = cronce("next", "migration")
+    assert (said.code, said.err.count("\n")) == (64, 1)
+    assert "only people start this one" in said.err
+
+
 def test_the_document_says_what_was_read(fleet: Fleet, cronce: Callable[..., Said]) -> None:
     """The job, its schedule, the zone and what keeps the ticks from becoming runs."""
     document = json.loads(cronce("next", *NEW_YORK, "--count", "1", "--json").out)
@@ -48,6 +61,7 @@ def test_the_document_says_what_was_read(fleet: Fleet, cronce: Callable[..., Sai
         "schedule": "cron(30 2 * * ? *)",
         "timezone": "America/New_York",
         "remark": None,
+        "delay": None,
         "waiting": [],
     }
     fleet.add_job("daily-digest", State="DISABLED")
@@ -287,6 +301,21 @@ def test_jobs_of_a_clock_are_listed_too(cronce: Callable[..., Said], tmp_path: P
     assert "tick, digest" in unknown.err
 
 
+def test_the_delay_of_a_jitter_is_stated_and_the_periods_stay(cronce: Callable[..., Said], tmp_path: Path) -> None:
+    """The delay that the clock adds, in the table and in the document."""
+    config = tmp_path / "clock.toml"
+    text = '[jobs.digest]\nschedule = "0 6 * * *"\nJITTERtarget = { command = ["true"] }\n'
+    options = ("next", "digest", "--config", str(config), "--from", "2026-11-29", "--count", "1")
+    config.write_text(text.replace("JITTER", ""))
+    plain = json.loads(cronce(*options, "--json").out)
+    config.write_text(text.replace("JITTER", 'jitter = "2m"\n'))
+    (job,) = config_from_file(str(config), what="--config")
+    document = json.loads(cronce(*options, "--json").out)
+    assert (plain["delay"], document["delay"]) == (None, format_duration(job.delay))
+    assert document["ticks"] == plain["ticks"]
+    assert f"Each is sent {document['delay']} later" in cronce(*options).out
+
+
 def test_a_job_whose_period_is_the_day_has_it_as_the_period(cronce: Callable[..., Said], tmp_path: Path) -> None:
     """The local day, as its run is called in the ledger."""
     config = tmp_path / "clock.toml"
@@ -349,3 +378,13 @@ def test_a_retry_that_waits_is_shown_with_its_time(
     assert "A machine starts its next task at 2199-01-01T05:13:00Z" in shown
     assert "next task at" not in cronce("show", "daily-digest", other).out
     assert json.loads(cronce("next", "0 6 * * *", "--json").out)["waiting"] == []
+
+
+@pytest.mark.parametrize("words", [["0", "6", "*", "*", "*"], ["daily-digest", "weekly-digest"]])
+def test_an_expression_without_quotes_is_answered_with_the_quotes(
+    cronce: Callable[..., Said], words: list[str]
+) -> None:
+    """The shell made several words of it, and file names of the stars."""
+    said = cronce("next", *words)
+    assert (said.code, said.out) == (64, "")
+    assert "Quote an EXPRESSION: cronce next '0 6 * * *'" in said.err

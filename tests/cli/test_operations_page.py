@@ -13,13 +13,15 @@ from typing import Self
 import pytest
 
 from cronce.cli.actions import start
-from cronce.cli.commands import backfill, rerun, runs, show
+from cronce.cli.commands import backfill, jobs, pause, rerun, resume, runs, show, why
 from cronce.cli.commands import next as next_command
+from cronce.client.leadership import LEADER
 from cronce.client.time_source import SystemClock
 from cronce.protocol.records import PastAttempt, RunRecord
 from cronce.schedule import ZoneData
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
+from cronce.watch.launches import WATCHDOG_LOOK
 from tests.cli.conftest import LedgerFile, Said
 from tests.cli.ecs_fleet import Fleet
 from tests.support.builders import run
@@ -47,7 +49,7 @@ def cronce_then(
 ) -> Iterator[Callable[..., Said]]:
     """Runs a command on that morning."""
     StoryTime.at = NOW
-    for module in (runs, show, rerun, backfill, next_command, start):
+    for module in (jobs, runs, show, why, rerun, backfill, next_command, pause, resume, start):
         monkeypatch.setattr(module, "datetime", StoryTime)
     zone_data = ZoneData(version="2026b", source="system", zone=UTC)
     monkeypatch.setattr(next_command, "zone_data", lambda _timezone: (zone_data,))
@@ -60,8 +62,9 @@ def cronce_then(
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     fleet.add_job("daily-digest")
+    fleet.add_job("cleanup")
     fleet.add_job("billing", "cron(0 23 * * ? *)", policy=Policy(on_lost=OnLost.HOLD))
-    ledger_file.put(*digests(), held_bill())
+    ledger_file.put(*digests(), held_bill(), bare_cleanup(), watchdogs_look())
     yield cronce
     monkeypatch.undo()
     time.tzset()
@@ -129,6 +132,31 @@ def digests() -> list[RunRecord]:
             checkpoint='{"sent":1500}',
         ),
     ]
+
+
+def bare_cleanup() -> RunRecord:
+    """A task without the guard that ran to its end."""
+    at = datetime(2026, 11, 29, 5, tzinfo=UTC)
+    return run(
+        job="cleanup",
+        period="2026-11-29T05:00:00Z",
+        status=Status.FAILED,
+        reason=Reason.UNCLAIMED,
+        attempt=0,
+        exit_code=0,
+        owner=TASK + "e0c1b2a3" * 4,
+        scheduled_at=at,
+        claimed_at=None,
+        finished_at=at + timedelta(minutes=2),
+        error="EssentialContainerExited: Essential container in task exited",
+    )
+
+
+def watchdogs_look() -> RunRecord:
+    """The watchdog looked less than a minute ago."""
+    at = NOW - timedelta(seconds=20)
+    row = {"status": Status.FAILED, "reason": Reason.INTERRUPTED, "claimed_at": at, "finished_at": at}
+    return run(job=WATCHDOG_LOOK, period=LEADER, **row)
 
 
 def held_bill() -> RunRecord:

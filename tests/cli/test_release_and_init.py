@@ -52,7 +52,7 @@ def test_a_held_run_is_released_with_who_and_why(
     said = cronce("release", JOB, PERIOD, "--reason", "half was sent", "--actor", "ann")
     assert (said.code, said.err) == (0, "")
     assert "The next start begins attempt 2." in said.out
-    assert f"  cronce exec --job={JOB} --period={PERIOD} --trigger=manual -- COMMAND" in said.out
+    assert f"  cronce rerun {JOB} {PERIOD} -- COMMAND" in said.out
     after = run_now(ledger_file)
     assert (after.status, after.reason, after.actor, after.note) == (Status.FAILED, "released", "ann", "half was sent")
 

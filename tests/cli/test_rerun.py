@@ -301,7 +301,8 @@ def test_a_ledger_without_schedules_says_what_starts_work_there(
     said = cronce("rerun", JOB, PERIOD)
     assert (said.code, said.err.count("\n")) == (64, 1)
     assert "--schedule-group" in said.err
-    assert "cronce exec" in said.err
+    assert "--config" in said.err
+    assert "the command after --" in said.err
 
 
 def test_ctrl_c_ends_the_following_and_not_the_task(

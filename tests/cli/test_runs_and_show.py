@@ -153,8 +153,8 @@ def test_the_newest_run_that_did_not_succeed_is_one_command_away(
     )
     hints = [line.strip() for line in cronce("runs", JOB).out.splitlines() if line.startswith("  cronce ")]
     assert hints == [
-        f"cronce show {JOB} 2026-11-27",
-        f"cronce exec --job={JOB} --period=2026-11-27 --trigger=manual -- COMMAND",
+        f"cronce why {JOB} 2026-11-27",
+        f"cronce rerun {JOB} 2026-11-27 -- COMMAND",
     ]
     monkeypatch.setenv("CRONCE_SCHEDULE_GROUP", "runs")
     assert f"  cronce rerun {JOB} 2026-11-27\n" in cronce("runs", JOB).out
@@ -171,7 +171,7 @@ def test_a_search_without_a_match_is_said_in_words(ledger_file: LedgerFile, cron
     ("period", "parts"),
     [
         ("2026-11-21", ["Succeeded.", '{"mails":3100}', "1m 20s"]),
-        ("2026-11-22", ["Failed; counted failures: 1", "exit code 3", "--trigger=manual"]),
+        ("2026-11-22", ["Failed; counted failures: 1", "exit code 3", f"cronce rerun {JOB} 2026-11-22 -- COMMAND"]),
         ("2026-11-24", ["blocked by 2026-11-23, now FAILED (", "asked ", "cronce show daily-digest 2026-11-23"]),
         ("2026-11-25", ["after the starting deadline", "asked "]),
         ("2026-11-26", ["Released by ann@host", "note ok"]),
@@ -248,6 +248,24 @@ def test_a_blocker_that_cannot_be_looked_up_is_shown_by_name(
     said = cronce("show", JOB, "2026-11-29")
     assert (said.code, said.err) == (0, "")
     assert "blocked by" in said.out
+
+
+def test_a_blocker_of_another_job_of_the_group_is_shown_with_its_job(
+    ledger_file: LedgerFile, cronce: Callable[..., Said]
+) -> None:
+    """And how it is now; the list and `why` name it as well."""
+    blocked = {"blocked_by": "2026-11-28", "blocked_by_job": "daily-close", "exclusion_group": "billing"}
+    ledger_file.put(
+        run(status=Status.SKIPPED, reason=Reason.OVERLAP, **blocked),
+        run(job="daily-close", period="2026-11-28", status=Status.SUCCEEDED),
+    )
+    said = cronce("show", JOB, "2026-11-29")
+    assert "blocked by daily-close 2026-11-28, now SUCCEEDED" in words_of(said)
+    assert "group billing" in words_of(said)
+    assert "overlap with daily-close 2026-11-28" in words_of(cronce("runs", JOB))
+    why = words_of(cronce("why", JOB, "2026-11-29"))
+    assert "because a run of its exclusion group (daily-close 2026-11-28) was active when it was due." in why
+    assert "That run has ended since: SUCCEEDED." in why
 
 
 def test_a_blocker_whose_row_cannot_be_read_is_shown_by_name(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.stores import STORES, Lab, create_table, new_client
+from cronce.testing.conformance.lab import Lab
+from tests.conformance.stores import STORES, create_table, new_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,6 @@ import pytest
 from botocore.config import Config
 from moto import mock_aws
 
-from cronce import Ledger
 from cronce.aws.sigv4 import Credentials
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.dynamo.signed_http import SignedHttp
@@ -32,53 +30,29 @@ from cronce.stores.postgres.wire import literal
 from cronce.stores.redis.server import RedisServer as Connections
 from cronce.stores.redis.store import RedisStore, _group_of
 from cronce.stores.sqlite import SqliteStore
-from tests.support.clocks import ManualClock
+from cronce.testing.conformance.lab import Lab
 from tests.support.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from cronce.stores.store import Store
-    from cronce.vocabulary.policy import Policy
     from tests.support.pgbouncer import PgBouncer
 
 REGION = "eu-west-1"
 
 
 @dataclass(kw_only=True)
-class Lab:
-    """A store to be tried, and a way to write rows into it that cronce would never write.
+class DynamoLab(Lab):
+    """A table of DynamoDB to be tried.
 
     Attributes:
-        store: The store. It tells no time of its own, so that a test's clock may go anywhere.
-        put: Writes an item in the codec's plain form, whatever stands there.
-        erase: Takes the row of a job and a key away.
-        peer: Opens the store as another process does, where that makes a difference.
-        clock: Stands at this moment.
-        job: A name that no other test has.
-        client: The client under a DynamoDB table.
+        client: Its client.
     """
 
-    store: Store
-    put: Callable[[dict[str, Any]], None]
-    erase: Callable[[str, str], None]
-    peer: Callable[[], Store] | None = None
-    clock: ManualClock = field(default_factory=ManualClock)
-    job: str = field(default_factory=lambda: f"job-{uuid.uuid4().hex[:12]}")
-    client: DynamoDBClient | None = None
-
-    def ledger(self, owner: str = "me", *, policy: Policy | None = None, clock: ManualClock | None = None) -> Ledger:
-        """The ledger as one process sees it."""
-        return Ledger(
-            self.store, policy=policy, owner=owner, clock=clock or self.clock, stop_task=lambda _owner, _reason: None
-        )
-
-    def delete(self, key: str) -> None:
-        """Take a row away, as only a person in the console can."""
-        self.erase(self.job, key)
+    client: DynamoDBClient
 
 
 TABLE = "runs"
@@ -136,7 +110,7 @@ def moto(request: pytest.FixtureRequest) -> Iterator[Lab]:
     client: DynamoDBClient = request.getfixturevalue("moto_client")
     with mock_aws():
         create_table(client)
-        yield _table(client)
+        yield _table(client, is_atomic=False)
 
 
 @contextmanager
@@ -258,14 +232,13 @@ STORES = [
     pytest.param(sqlite, id="sqlite"),
     pytest.param(postgres, id="postgres", marks=pytest.mark.lane("postgres")),
     pytest.param(pgbouncer, id="pgbouncer-tls", marks=[pytest.mark.lane("pgbouncer"), pytest.mark.slow]),
-    pytest.param(moto, id="moto"),
+    pytest.param(moto, id="moto", marks=pytest.mark.slow),  # DynamoDB Local is the better server
     pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(redis, id="redis", marks=pytest.mark.lane("redis")),
     pytest.param(valkey, id="valkey", marks=pytest.mark.lane("valkey")),
     pytest.param(valkey_cluster, id="valkey-cluster", marks=pytest.mark.lane("valkey")),
 ]
-ATOMIC_STORES = [store for store in STORES if store.id != "moto"]
 DYNAMO_STORES = [store for store in STORES if str(store.id).startswith(("moto", "dynamodb"))]
 
 
@@ -285,14 +258,15 @@ def create_table(client: DynamoDBClient, name: str = TABLE) -> None:
     )
 
 
-def _table(client: DynamoDBClient) -> Lab:
+def _table(client: DynamoDBClient, *, is_atomic: bool = True) -> DynamoLab:
     def put(item: dict[str, Any]) -> None:
         client.put_item(TableName=TABLE, Item={name: _attribute(value) for name, value in item.items()})
 
     def erase(job: str, key: str) -> None:
         client.delete_item(TableName=TABLE, Key={"job": {"S": job}, "key": {"S": key}})
 
-    return Lab(store=TimelessDynamoStore(TABLE, client=client), put=put, erase=erase, client=client)
+    store = TimelessDynamoStore(TABLE, client=client)
+    return DynamoLab(store=store, put=put, erase=erase, is_atomic=is_atomic, client=client)
 
 
 def _attribute(value: object) -> dict[str, Any]:

@@ -78,6 +78,16 @@ def test_a_password_is_proved_over_tls(pgbouncer: PgBouncer, user: str, ssl_mode
     assert ask(pgbouncer.url(user=f"{user}:{SECRET}", host="localhost", **options)) == user
 
 
+@pytest.mark.parametrize("user", ["scram:wrong", "old:wrong", "plain:wrong", "nobody:wrong"])
+def test_a_wrong_password_is_told_at_once(pgbouncer: PgBouncer, user: str) -> None:
+    """PgBouncer gives it the code of a broken connection, which would be tried again for 9 s."""
+    with pytest.raises(LedgerUnavailableError) as refused:
+        ask(pgbouncer.url(user=user))
+    assert not refused.value.transient, refused.value
+    assert "check the user" in str(refused.value)
+    assert "wrong" not in str(refused.value)
+
+
 def test_a_password_is_not_sent_in_plain_text_through_a_network(
     pgbouncer: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,12 +19,12 @@ from cronce.protocol.records import EffectsRecord, run_key
 from cronce.stores.codec import to_json
 from cronce.stores.postgres import PostgresStore, sql
 from cronce.stores.postgres.wire import Session, literal
+from cronce.testing.clocks import ManualClock
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import replace
 from tests.conformance.stores import address_in
 from tests.support.builders import T0, run
-from tests.support.clocks import ManualClock
 from tests.support.postgres_server import PASSWORD
 from tests.support.proxy import Mode, Proxy
 
@@ -213,6 +213,26 @@ def test_one_wins_under_any_isolation_level(postgres: PostgresServer, table: str
     ledger.close()
 
 
+def test_a_role_with_rights_on_one_table_has_none_on_another(postgres: PostgresServer, table: str) -> None:
+    """The database isolates jobs by tables and roles: cronce needs nothing but the rows of its own table."""
+    role, other = f"t{table}", f"{table}_other"
+    for name in (table, other):
+        with opened(postgres.url(table=name)) as store:
+            store.create()
+    postgres.sql(f"CREATE ROLE {role} LOGIN", f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}")
+    where = f"postgresql://{role}@:{postgres.port}/runs?host={postgres.folder}&table="
+    ledger = Ledger.from_url(f"{where}{table}", owner="me")
+    claim = ledger.claim("daily-digest", "1")
+    assert isinstance(claim, Claim)
+    claim.complete()
+    ledger.close()
+    ledger = Ledger.from_url(f"{where}{other}", owner="me")
+    with pytest.raises(LedgerUnavailableError, match="permission denied") as refused:
+        ledger.claim("daily-digest", "1")
+    assert not refused.value.transient
+    ledger.close()
+
+
 def test_a_commit_is_not_answered_before_it_is_safe(postgres: PostgresServer, table: str) -> None:
     """Whatever the role prefers; a stricter setting is kept."""
     role = f"s{table}"
@@ -238,7 +258,7 @@ def test_a_swap_that_waits_too_long_is_given_up_on_the_server_too(
         began = time.monotonic()
         with pytest.raises(LedgerUnavailableError, match=r"57014|Timeout") as refused:
             hasty.swap(replace(record, version=2), record)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
         assert refused.value.transient
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         await_sql(postgres, waiting, "0\n")
@@ -341,7 +361,7 @@ def test_a_server_that_hangs_is_given_up_in_time(
         with pytest.raises(LedgerUnavailableError, match="TimeoutError") as refused:
             remote.get("a", "slot")
         assert refused.value.transient
-        assert 0.4 < time.monotonic() - began < 2
+        assert 0.4 < time.monotonic() - began < 5
 
 
 # Who may log in.

@@ -19,6 +19,7 @@ from cronce.demo.story import Story
 from cronce.stores.sqlite import SqliteStore
 from cronce.vocabulary.states import Status
 from tests.support.host import until
+from tests.support.schemas import check_output
 
 CRONCE = Path(sys.executable).parent / "cronce"
 CUSTOMERS = 150
@@ -65,6 +66,7 @@ def test_the_summary_is_one_document_and_nothing_is_left_behind(tmp_path: Path) 
     """The folder is gone with the mails in it."""
     said = play("--json", temp=tmp_path)
     assert (said.returncode, said.stderr) == (0, "")
+    check_output(("demo", "--json"), said.stdout)
     summary = json.loads(said.stdout)
     assert summary["right"] is True
     assert summary["folder"] is None

@@ -32,7 +32,10 @@ ADDRESS = "169.254.170.2"
 SCENARIO = "scenario"
 """The session name of a scenario that assumes a role to test what it allows."""
 
-_NETWORK, _SUBNET, _GATEWAY = "cronce-e2e", "169.254.170.0/24", "169.254.170.1"
+HOST = "169.254.170.1"
+"""Where the tasks' containers reach this machine, once the emulator has started."""
+
+_NETWORK, _SUBNET = "cronce-e2e", "169.254.170.0/24"
 _CONTAINER = "cronce-e2e-aws"
 _PORT = 80
 """A task asks for its credentials at that port of `ADDRESS`, whatever the SDK."""
@@ -61,7 +64,7 @@ class Emulator:
         self._remove()
         with step("start the emulated AWS"):
             docker = self._engine.docker
-            addresses = (f"--subnet={_SUBNET}", f"--gateway={_GATEWAY}")
+            addresses = (f"--subnet={_SUBNET}", f"--gateway={HOST}")
             # A bridge of this name that a killed run left behind is used again, whichever engine created it.
             bridge = f"--opt=com.docker.network.bridge.name={_NETWORK}"
             docker("network", "create", "--internal", *addresses, bridge, _NETWORK)
@@ -141,18 +144,22 @@ class Emulator:
         log = self._engine.docker("logs", _CONTAINER)
         return [line.removeprefix("denied: ") for line in log.splitlines() if line.startswith("denied: ")]
 
-    def deploy(self, stack: str, *, app: str, env: Mapping[str, str]) -> dict[str, str]:
+    def deploy(
+        self, stack: str, *, app: str, env: Mapping[str, str], context: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         """`cdk deploy`; the stack's outputs.
 
         Args:
             stack: Name of the stack.
             app: The command that synthesizes it.
             env: Environment variables for the command.
+            context: Values of the app's context.
         """
         outputs = CACHE / f"{stack}.outputs.json"
         with step(f"cdk deploy {stack}"):
             where = (f"--app={app}", f"--output={CACHE / f'{stack}.out'}")
-            how = ("--require-approval=never", f"--outputs-file={outputs}")
+            told = [f"--context={name}={value}" for name, value in (context or {}).items()]
+            how = ("--require-approval=never", f"--outputs-file={outputs}", *told)
             self._cdk("deploy", stack, *where, *how, env=env, cwd=ROOT)
         values: dict[str, str] = json.loads(outputs.read_text())[stack]
         return values

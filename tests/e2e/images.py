@@ -96,6 +96,12 @@ def build_any_images(engine: Engine) -> None:
             _build(engine, image, _ANY_IMAGE, _ANY_IMAGE / "Dockerfile", f"--target={target}", base=BASE)
 
 
+def build_project(engine: Engine, folder: Path, image: str) -> None:
+    """The engine has the image of a project of `cronce new`, by its own Dockerfile."""
+    with step("build the image of a new project"):
+        _build(engine, image, folder, folder / "Dockerfile", base=_DIGEST_BASE)
+
+
 def _build_python(engine: Engine, image: str, lock: str, *requirements: Path) -> None:
     with tempfile.TemporaryDirectory() as context:
         Path(context, "requirements.txt").write_text("".join(file.read_text() for file in requirements))

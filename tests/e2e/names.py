@@ -4,6 +4,9 @@ STACK = "CronceEndToEnd"
 HUNDRED = "CronceHundred"
 """A hundred jobs in one stack, with a ledger of their own."""
 
+IMPORTED, IMPORTED_FILES = "CronceImported", "E2E_IMPORTED"
+"""A stack of jobs that `cronce import` wrote, and the environment variable with the paths of their modules."""
+
 IMAGE = "E2E_IMAGE"
 BEATS_IMAGE = "E2E_BEATS_IMAGE"
 """The environment variables that name the images of the digest and of Celery to the stacks."""
@@ -21,11 +24,23 @@ WITHOUT_PYTHON = {
 """The digests whose images have no Python: image and command."""
 
 DIGESTS = ("daily-digest", "shell-digest")
+FIRSTS = "cron(0 6 1 * ? *)"
+"""The further schedule of each: on the first of a month both schedules have the tick of 06:00."""
+
 CHORE = "chore"
 """A job that does nothing, quickly."""
 
+BROKEN = "broken"
+"""A job that fails each time, unless a person starts it."""
+
 GONE = "gone-image"
 """A job whose image does not exist."""
+UNGUARDED = "unguarded"
+"""A job that waits for a guard whose image fails: it does not contain the portable folder."""
+
+SLEEPER, BARE, MISTYPED, LATE, OLD = "sleeper", "bare", "mistyped", "late", "old-revision"
+"""Jobs to break: one that works for ten minutes, and is held when it is lost; one without the guard; one whose command
+does not exist; one with a starting deadline; one whose task definition is its own."""
 
 UNWATCHED, CAUGHT_UP, PAUSED = "unwatched", "caught-up", "paused"
 """Jobs that are due each minute, and whose ticks nobody delivers. The ticks of the second are caught up."""

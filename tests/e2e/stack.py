@@ -17,13 +17,14 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cronce.vocabulary.policy import CatchUp, Policy
+from cronce.vocabulary.policy import CatchUp, OnLost, Policy
 from cronce_cdk import ClockJob, Guard, PinnedScheduler, RunLedger, ScheduledTask, SqsTarget
 from tests.e2e import names
 
 _DAILY, _EACH_MINUTE = "0 6 * * *", "* * * * *"
 _DIGESTS = {"daily-digest": ("python", "-m", "digest"), "shell-digest": ("cronce", "exec", "--", "./digest.sh")}
 _CHORE = ("cronce", "exec", "--", "true")
+_BROKEN = ("cronce", "exec", "--", "sh", "-c", 'test "$CRONCE_TRIGGER" = manual')
 _LEASE_OF_CLOCKS = timedelta(seconds=20)
 
 
@@ -39,15 +40,17 @@ class EndToEnd(cdk.Stack):
         self._jobs: dict[str, ScheduledTask] = {}
         self._outputs: dict[str, str] = {}
         self._add_digests(image)
-        self._add_digests_without_python()
+        self._add_jobs_without_python()
         small = self._task("small", image)
         self._add_job(names.CHORE, small, _CHORE)
+        self._add_job(names.BROKEN, small, _BROKEN)
         self._add_job(
             names.GONE, self._task(names.GONE, "cronce-e2e/gone:latest"), _CHORE, policy=Policy(backoff_limit=1)
         )
         latest = Policy(catch_up=CatchUp.LATEST)
         for job, policy in ((names.UNWATCHED, None), (names.CAUGHT_UP, latest), (names.PAUSED, None)):
             self._add_job(job, small, _CHORE, schedule=_EACH_MINUTE, policy=policy)
+        self._add_jobs_to_break(small, image)
         self._add_clocks(image, beats_image)
         self._add_on_call()
         told = sqs.Queue(self, "Told")
@@ -60,6 +63,7 @@ class EndToEnd(cdk.Stack):
             "ScheduleGroupName": self._ledger.schedule_group.schedule_group_name,
             "DeadLettersUrl": self._ledger.dead_letter_queue.queue_url,
             "EventsUrl": told.queue_url,
+            "RecorderName": self._ledger.recorder.function_name,
             "WatchdogName": self._ledger.watchdog.function_name,
             "Schedules": self.to_json_string({job: task.schedule_name for job, task in self._jobs.items()}),
         }
@@ -72,14 +76,24 @@ class EndToEnd(cdk.Stack):
         for job in names.DIGESTS:
             task = self._task(job, image, environment={"DIGEST_BUCKET": outbox.bucket_name})
             outbox.grant_put(task.task_role, f"{job}/*")
-            self._add_job(job, task, _DIGESTS[job], policy=Policy(backoff_limit=2))
+            self._add_job(job, task, _DIGESTS[job], schedule=[_DAILY, names.FIRSTS], policy=Policy(backoff_limit=2))
             self._outputs[f"RoleOf{job.title().replace('-', '')}"] = task.task_role.role_arn
         self._outputs["OutboxName"] = outbox.bucket_name
 
-    def _add_digests_without_python(self) -> None:
-        for job, (image, command) in names.WITHOUT_PYTHON.items():
+    def _add_jobs_to_break(self, small: ecs.FargateTaskDefinition, image: str) -> None:
+        guarded = ("cronce", "exec", "--")
+        self._add_job(names.SLEEPER, small, (*guarded, "sleep", "600"), policy=Policy(on_lost=OnLost.HOLD))
+        self._add_job(names.BARE, small, ("true",))
+        self._add_job(names.MISTYPED, small, (*guarded, "./no-such-command"))
+        self._add_job(names.LATE, small, _CHORE, policy=Policy(starting_deadline=timedelta(minutes=10)))
+        self._add_job(names.OLD, self._task(names.OLD, image), _CHORE)
+
+    def _add_jobs_without_python(self) -> None:
+        jobs = {job: (names.GUARD_IMAGE, *rest) for job, rest in names.WITHOUT_PYTHON.items()}
+        jobs[names.UNGUARDED] = (names.STATIC_IMAGE, names.LANGUAGES_IMAGE, ("ruby", "-e", "puts 6 * 7"))
+        for job, (guard_image, image, command) in jobs.items():
             task = ecs.FargateTaskDefinition(self, f"{job}-task", cpu=256, memory_limit_mib=512)
-            guard = Guard(task, image=ecs.ContainerImage.from_registry(names.GUARD_IMAGE))
+            guard = Guard(task, image=ecs.ContainerImage.from_registry(guard_image))
             guard.add_container(
                 "work",
                 image=ecs.ContainerImage.from_registry(image),
@@ -113,12 +127,21 @@ class EndToEnd(cdk.Stack):
         }
 
     def _add_on_call(self) -> None:
-        """The role of a person on call."""
+        """The roles of people on call: one may start tasks, one only invoke the rerun function, one only look."""
         role = iam.Role(self, "OnCall", assumed_by=iam.AccountRootPrincipal())
         self._ledger.grant_read(role)
         for job in (*names.DIGESTS, names.CHORE):
             self._jobs[job].grant_run(role)
-        self._outputs["OnCallRole"] = role.role_arn
+        asking = iam.Role(self, "Asking", assumed_by=iam.AccountRootPrincipal())
+        self._ledger.grant_rerun(asking)
+        looking = iam.Role(self, "Looking", assumed_by=iam.AccountRootPrincipal())
+        self._ledger.grant_operate(looking, clusters=[self._cluster], log_groups=[self._log])
+        self._outputs |= {
+            "OnCallRole": role.role_arn,
+            "AskingRole": asking.role_arn,
+            "LookingRole": looking.role_arn,
+            "RerunName": self._ledger.rerun_function.function_name,
+        }
 
     def _task(self, name: str, image: str, *, environment: dict[str, str] | None = None) -> ecs.FargateTaskDefinition:
         task = ecs.FargateTaskDefinition(self, f"{name}-task", cpu=256, memory_limit_mib=512)
@@ -136,7 +159,7 @@ class EndToEnd(cdk.Stack):
         task: ecs.FargateTaskDefinition,
         command: tuple[str, ...] | None,
         *,
-        schedule: str = _DAILY,
+        schedule: str | list[str] = _DAILY,
         policy: Policy | None = None,
     ) -> None:
         self._jobs[job] = ScheduledTask(

@@ -14,10 +14,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cronce.vocabulary.names import period_of
-from tests.e2e.names import DIGESTS, GONE
+from tests.e2e.names import CHORE, DIGESTS, GONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.e2e.world import World
 
@@ -78,6 +79,34 @@ def test_a_person_on_call_starts_the_jobs_of_that_role_alone(world: World) -> No
     assert answer.returncode == 1, answer
     assert "AccessDenied" in answer.stderr
     assert world.run(GONE, tick) is None
+
+
+def test_a_person_who_may_only_look_sees_everything_and_changes_nothing(world: World, tmp_path: Path) -> None:
+    """`grant_operate` is enough for each command that reads, and for no other."""
+    tick = world.new_tick()
+    world.stopped([world.deliver(CHORE, tick)])
+    world.done(CHORE, tick)
+    run = (CHORE, period_of(tick))
+    words = {"why": run, "logs": run, "open": run, "show": run, "runs": (CHORE,), "next": (CHORE,), "jobs": ()}
+    for command, arguments in words.items():
+        answer = world.type_as_on_call(command, *arguments, role="LookingRole")
+        assert answer.returncode == 0, answer
+        assert "ot known" not in answer.stdout
+    page = str(tmp_path / "runs.html")
+    board = world.type_as_on_call("board", "-o", page, "--days", "2", role="LookingRole")
+    assert board.returncode == 0, board.stderr
+    checks = json.loads(world.type_as_on_call("doctor", "--json", role="LookingRole").stdout)["checks"]
+    # The emulator asks IAM about these with another action or resource than AWS.
+    assert {check["name"] for check in checks if check["state"] == "not known"} <= {"clusters", "functions", "roles"}
+    (ledger,) = [check for check in checks if check["name"] == "ledger"]
+    assert ledger["state"] == "warning"
+    assert "readable, not writable" in ledger["sentence"]
+    for acting in (["pause", CHORE, "--why", "x"], ["release", *run, "--reason", "x"], ["rerun", *run]):
+        answer = world.type_as_on_call(*acting, role="LookingRole")
+        assert answer.returncode != 0, answer
+    after = world.run(CHORE, tick)
+    assert after is not None
+    assert (after.status, after.attempt) == ("SUCCEEDED", 1)
 
 
 def test_only_the_schedules_of_the_ledgers_group_have_a_jobs_role(world: World) -> None:

@@ -16,7 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cronce import Ledger, Status, Trigger
-from cronce.cli.actions.lambda_archive import lambda_archive
+from cronce.portable.lambda_archive import lambda_archive
 from cronce.vocabulary.names import period_of
 from tests.e2e import images
 from tests.e2e.aws_parts.rules import Rules
@@ -56,10 +56,19 @@ def test_a_stack_of_the_modules_runs_a_tick_once_and_is_changed_and_destroyed(
         outputs = {
             name: output["value"] for name, output in json.loads(terraform.run(example, "output", "-json")).items()
         }
-        assert _alarms(aws) == 14
+        assert _alarms(aws) == 18
+        assert "<detail-text>" in _sentence(aws)
 
         _tick_and_rerun(aws, docker, outputs)
+        _clock_ticks(aws, outputs)
         assert aws.denials()[denied:] == []
+
+        _want_clocks(aws, outputs, 2)
+        assert "Plan: 0 to add, 1 to change, 0 to destroy." in terraform.run(
+            example, "plan", "-input=false", **variables
+        )
+        terraform.run(example, "apply", "-auto-approve", "-input=false", **variables)
+        assert _clocks(aws, outputs) == 1
 
         variables |= {"schedule": "cron(0 7 * * ? *)", "deletion_protection_enabled": False}
         with step("terraform apply in place"):
@@ -114,6 +123,38 @@ def _tick_and_rerun(aws: Emulator, docker: Engine, outputs: dict[str, Any]) -> N
         assert (run.status, run.attempt, run.trigger) == (Status.SUCCEEDED, 2, Trigger.MANUAL)
 
 
+def _clock_ticks(aws: Emulator, outputs: dict[str, Any]) -> None:
+    """The pinned clock sends its job's ticks, each once, and each has a row."""
+    told: list[dict[str, Any]] = []
+    with closing(aws.client("sqs")) as sqs, closing(Ledger.from_url(outputs["ledger_url"])) as ledger:
+
+        def has_three() -> bool:
+            answer = sqs.receive_message(QueueUrl=outputs["reminders_url"], MaxNumberOfMessages=10)
+            told.extend(json.loads(message["Body"]) for message in answer.get("Messages", ()))
+            return len({each["period"] for each in told}) >= 3
+
+        until(has_three, "three ticks of the clock", timeout=120, every=0.5)
+        periods = sorted({each["period"] for each in told})
+        runs = [ledger.run("clock:reminders", period) for period in periods]
+    first, *rest = map(datetime.fromisoformat, periods)
+    assert rest == [first + number * timedelta(seconds=10) for number in range(1, len(periods))]
+    assert {each["job"] for each in told} == {"reminders"}
+    assert [run and run.status for run in runs] == [Status.SUCCEEDED] * len(runs)
+
+
+def _want_clocks(aws: Emulator, outputs: dict[str, Any], count: int) -> None:
+    """Somebody changes the desired count by hand."""
+    with closing(aws.client("ecs")) as ecs:
+        ecs.update_service(cluster=outputs["cluster_name"], service="clock", desiredCount=count)
+
+
+def _clocks(aws: Emulator, outputs: dict[str, Any]) -> int:
+    """The desired count."""
+    with closing(aws.client("ecs")) as ecs:
+        [service] = ecs.describe_services(cluster=outputs["cluster_name"], services=["clock"])["services"]
+        return int(service["desiredCount"])
+
+
 def _cronce(aws: Emulator, outputs: dict[str, Any], *words: str) -> subprocess.CompletedProcess[str]:
     where = {"CRONCE_LEDGER": outputs["ledger_url"], "CRONCE_SCHEDULE_GROUP": outputs["schedule_group"]}
     return subprocess.run(
@@ -133,6 +174,16 @@ def _schedule(aws: Emulator, outputs: dict[str, Any]) -> dict[str, Any]:
             GroupName=outputs["schedule_group"], Name=outputs["schedule_name"]
         )
         return found
+
+
+def _sentence(aws: Emulator) -> str:
+    """What the rule of the notices tells the topic."""
+    with closing(aws.client("events")) as events:
+        [rule] = [
+            each["Name"] for each in events.list_rules(NamePrefix="digests")["Rules"] if "notices" in each["Name"]
+        ]
+        [target] = events.list_targets_by_rule(Rule=rule)["Targets"]
+        return str(target["InputTransformer"]["InputTemplate"])
 
 
 def _alarms(aws: Emulator) -> int:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cronce import Ledger
-from cronce.vocabulary.names import period_of
+from cronce.aws.sdk import Service
+from cronce.board.page import page
+from cronce.board.reading import read_board
+from cronce.ecs import Launcher
+from cronce.operate.examining import Examination
+from cronce.stores.urls import open_store
+from cronce.vocabulary.names import further_schedule_name, period_of
+from cronce.vocabulary.policy import Policy
 from tests.e2e import names
 from tests.e2e.aws_parts.rules import Rules
 from tests.e2e.aws_parts.schedules import Schedules
@@ -22,7 +31,7 @@ from tests.e2e.steps import StepFailedError
 from tests.support.host import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from cronce.protocol.records import PastAttempt, RunRecord
@@ -63,6 +72,7 @@ class World:
         self._cluster = outputs["ClusterName"]
         self._next_tick = _FIRST_TICK
         self._told: list[dict[str, Any]] = []
+        self._services: dict[str, Service] = {}
         self.table = outputs["LedgerUrl"].removeprefix("dynamodb://").partition("?")[0]
         self.ecs, self.sqs, self._s3, self._logs = (aws.client(name) for name in ("ecs", "sqs", "s3", "logs"))
 
@@ -90,20 +100,33 @@ class World:
         return tick
 
     def latest_tick(self) -> datetime:
-        """The last 06:00: recent enough for the recorder to start a task that never claimed again. One scenario's."""
+        """The last 06:00: recent enough for the recorder to start tasks again that never claimed; once per job."""
         today = datetime.now(UTC).replace(hour=6, minute=0, second=0, microsecond=0)
         return today if today < datetime.now(UTC) else today - timedelta(days=1)
 
-    def deliver(self, job: str, tick: datetime, *, as_job: str | None = None) -> str:
-        """Deliver one tick; return the ARN of its task. With `as_job` the task gets another job's name."""
+    def deliver(self, job: str, tick: datetime, *, as_job: str | None = None, further: str | None = None) -> str:
+        """Deliver one tick; return the ARN of its task.
+
+        Args:
+            job: The job.
+            tick: The nominal time.
+            as_job: The task gets this other job's name.
+            further: The expression of the further schedule that delivers it; None for the first one.
+        """
         told = {"CRONCE_JOB": as_job} if as_job else None
-        (task,) = self.schedules.deliver(self.schedule_of[job], tick, environment=told).tasks
+        first = self.schedule_of[job]
+        schedule = first if further is None else further_schedule_name(first, further)
+        (task,) = self.schedules.deliver(schedule, tick, environment=told).tasks
         return task
 
     def fail_to_deliver(self, job: str, tick: datetime, *, reason: str) -> None:
         """Deliver one tick that ECS answers with 200 and a failure at every try."""
         failures = [{"reason": reason, "arn": self.outputs["ClusterName"]}]
         assert self.schedules.deliver(self.schedule_of[job], tick, failures=failures).tasks == ()
+
+    def fail_to_deliver_with(self, job: str, tick: datetime, *, code: str, message: str) -> None:
+        """Deliver one tick that RunTask refuses with that error, which the emulator would not do by itself."""
+        self.schedules.refuse(self.schedule_of[job], tick, code=code, message=message)
 
     def relaunches(self, job: str, tick: datetime) -> list[Delivery]:
         """The one-time schedules that have fired for the tick's run."""
@@ -245,6 +268,12 @@ class World:
         lines = self.lines(self.outputs["LogGroupName"], f"run/work/{task.rpartition('/')[2]}")
         return [json.loads(line) for line in lines if line.startswith("{")]
 
+    def await_events(self, task: str, expected: list[str]) -> None:
+        """Wait until the log has these events of the guard; the row is written before its last line is."""
+        self.eventually(
+            lambda: [line["cronce.event"] for line in self.log(task)] == expected, f"{expected} in the log of {task}"
+        )
+
     def printed(self, task: str) -> list[str]:
         """The other lines of the task of a job: what the work itself printed."""
         lines = self.lines(self.outputs["LogGroupName"], f"run/work/{task.rpartition('/')[2]}")
@@ -270,10 +299,13 @@ class World:
         """How often a mail of the period was sent, repetitions included."""
         return len(self._versions(job, tick))
 
-    def type_as_on_call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """The output of `cronce` for a person on call, who has only that role."""
-        role = self.aws.assume_role(self.outputs["OnCallRole"])
-        env = {name.upper(): value for name, value in role.items()}
+    def type_as_on_call(self, *words: str, role: str = "OnCallRole") -> subprocess.CompletedProcess[str]:
+        """The output of `cronce` for a person on call, who has only the role of that output."""
+        credentials = self.aws.assume_role(self.outputs[role])
+        return self.type(*words, **{name.upper(): value for name, value in credentials.items()})
+
+    def type(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """The output of `cronce` for a person who may do everything, or for the one whose credentials are given."""
         where = {"CRONCE_LEDGER": self.outputs["LedgerUrl"], "CRONCE_SCHEDULE_GROUP": self.outputs["ScheduleGroupName"]}
         return subprocess.run(
             [Path(sys.executable).with_name("cronce"), *words],
@@ -284,6 +316,71 @@ class World:
             timeout=PATIENCE,
             check=False,
         )
+
+    def why(self, job: str, tick: datetime | None = None) -> dict[str, Any]:
+        """The document of `cronce why`, for a person who may read everything."""
+        answer = self.type("why", job, *([period_of(tick)] if tick else []), "--json")
+        assert answer.returncode == 0, answer
+        document: dict[str, Any] = json.loads(answer.stdout)
+        return document
+
+    def doctor(self, name: str) -> list[tuple[str, str]]:
+        """State and sentence of each check of that name, for a person who may read everything; in this process."""
+        url, opened = self.outputs["LedgerUrl"], self._services
+        with closing(open_store(url, lease=Policy().lease)) as store:
+            examination = Examination(
+                store=store,
+                ledger=self.ledger,
+                launcher=Launcher(group=self.outputs["ScheduleGroupName"]),
+                services=lambda service: opened.setdefault(service, Service(service)),
+                url=url,
+                environ={},
+                folder=Path.cwd(),
+            )
+            found = list(examination.checks())
+        return [(check.state.value, check.sentence) for check in found if check.name == name]
+
+    def on_the_board(self, job: str, tick: datetime | None = None) -> str:
+        """What the page of `cronce board` shows of the tick in its cell, without one what it says of the job."""
+        definition = Launcher(group=self.outputs["ScheduleGroupName"]).find(job)
+        now = datetime.now(UTC) if tick is None else tick + timedelta(days=1)
+        shown = page(read_board(self.ledger, [(job, definition)], days=2, now=now))
+        if tick is None:
+            return "".join(re.findall(r'<span class="remark">(.*?)</span>', shown))
+        (cell,) = re.findall(rf'<button class="c \w+" tabindex="-1" aria-label="\w+ {tick.date()}: (.*?)">', shown)
+        return str(cell)
+
+    def event(self, kind: str, job: str, tick: datetime) -> dict[str, Any]:
+        """The event of that kind about the tick's run, once the bus has it."""
+
+        def found() -> dict[str, Any] | None:
+            about = {"job": job, "period": period_of(tick)}
+            return next((each for each in self.told(kind) if about.items() <= each.items()), None)
+
+        event = until(found, f"{kind} of {job} {period_of(tick)}", timeout=PATIENCE)
+        assert event is not None
+        return event
+
+    @contextmanager
+    def without_permissions(self, job: str) -> Iterator[None]:
+        """Somebody detaches the policies of the role of the job's schedule; it can still send dead letters."""
+        role = self.schedules.role_of(self.schedule_of[job]).rpartition("/")[2]
+        with closing(self.aws.client("iam")) as iam:
+            taken = [each["PolicyArn"] for each in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]]
+            assert taken
+            send = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}
+            policy = json.dumps({"Version": "2012-10-17", "Statement": [send]})
+            iam.put_role_policy(RoleName=role, PolicyName="letters", PolicyDocument=policy)
+            for arn in taken:
+                iam.detach_role_policy(RoleName=role, PolicyArn=arn)
+            self.schedules.session = SCENARIO
+            try:
+                yield
+            finally:
+                self.schedules.session = "schedule"
+                for arn in taken:
+                    iam.attach_role_policy(RoleName=role, PolicyArn=arn)
+                iam.delete_role_policy(RoleName=role, PolicyName="letters")
 
     def _versions(self, job: str, tick: datetime) -> list[dict[str, Any]]:
         pages = self._s3.get_paginator("list_object_versions").paginate(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.stores import Lab, TimelessDynamoStore, create_table, new_client
+from tests.conformance.stores import DynamoLab, TimelessDynamoStore, create_table, new_client
 from tests.support.faulty_wire import Wire
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def wire(client: DynamoDBClient, table: str) -> Wire:
 
 
 @pytest.fixture
-def lab(client: DynamoDBClient, table: str, wire: Wire) -> Lab:  # noqa: ARG001  # cut into the client
+def lab(client: DynamoDBClient, table: str, wire: Wire) -> DynamoLab:  # noqa: ARG001  # cut into the client
     """The store behind that wire."""
     nobody: Callable[..., None] = lambda *row: pytest.fail(f"nobody writes {row}")  # noqa: E731
-    return Lab(store=TimelessDynamoStore(table, client=client), put=nobody, erase=nobody, client=client)
+    return DynamoLab(store=TimelessDynamoStore(table, client=client), put=nobody, erase=nobody, client=client)

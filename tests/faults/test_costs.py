@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce import Claim, ConcurrencyPolicy, Policy, Refusal
+from cronce.client.observer import Observer
 from cronce.protocol.records import SlotRecord
 from cronce.stores.dynamo.sdk import _METHODS
 
 if TYPE_CHECKING:
-    from tests.conformance.stores import Lab
+    from cronce.testing.conformance.lab import Lab
     from tests.support.faulty_wire import Wire
 
 PERIOD = "2026-11-29"
 ALLOW = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW)
 FORBID = Policy()
+LATE = Policy(starting_deadline=timedelta(seconds=1))
+SUSPENDED = Policy(suspend=True)
 WRITE, TAKE, READ = "PutItem", "UpdateItem", "GetItem"
 
 
@@ -135,6 +138,36 @@ def test_an_overlap_costs_four_requests(lab: Lab, wire: Wire) -> None:
     assert cost(wire) == [WRITE, TAKE, READ, WRITE]
 
 
+FURTHER = {
+    "skipped": ((FORBID, FORBID), "OVERLAPPING", [WRITE]),
+    "suspended": ((SUSPENDED, SUSPENDED), "SUSPENDED", [READ]),
+    "resumed": ((SUSPENDED, FORBID), "SUSPENDED", [WRITE]),
+    "too late": ((LATE, LATE), "TOO_LATE", [READ]),
+    "in time by a later policy": ((LATE, FORBID), "TOO_LATE", [WRITE]),
+}
+
+
+@pytest.mark.parametrize(("policies", "reason", "expected"), FURTHER.values(), ids=FURTHER)
+def test_each_further_delivery_of_a_skipped_tick_costs_one_request_and_changes_nothing(
+    lab: Lab, wire: Wire, policies: tuple[Policy, Policy], reason: str, expected: list[str]
+) -> None:
+    """Also once nothing is in its way any more. No number of an attempt is used."""
+    first, later = policies
+    tick: dict[str, Any] = {"period": "2026-11-30", "scheduled_at": lab.clock.now() - timedelta(hours=1)}
+    blocker = won(claim(lab, FORBID))
+    assert isinstance(claim(lab, first, **tick), Refusal)
+    skipped = lab.ledger().run(lab.job, "2026-11-30")
+    for happens in (blocker.heartbeat, blocker.complete):
+        happens()
+        cost(wire)
+        refused = claim(lab, later, **tick)
+        assert isinstance(refused, Refusal)
+        assert (refused.reason, cost(wire)) == (reason, expected)
+        assert lab.ledger().run(lab.job, "2026-11-30") == refused.record == skipped
+    assert skipped is not None
+    assert skipped.attempt == 0
+
+
 def test_nothing_ever_scans_deletes_or_transacts(lab: Lab, wire: Wire) -> None:
     """In a life with crash, overlap, replacement, release, force and a listing."""
     replace = Policy(concurrency_policy=ConcurrencyPolicy.REPLACE, backoff_limit=9)
@@ -145,7 +178,7 @@ def test_nothing_ever_scans_deletes_or_transacts(lab: Lab, wire: Wire) -> None:
     won(claim(lab, replace, period="2026-12-02")).fail("boom")
     mine = won(claim(lab, replace, period="2026-12-02"))
     lab.ledger().release(lab.job, "2026-12-02", actor="ada", force=True)
-    lab.ledger().mark_stopped(lab.job, "2026-12-02", owner="me")
+    Observer(lab.ledger()).mark_stopped(lab.job, "2026-12-02", owner="me")
     mine = won(claim(lab, FORBID, period="2026-12-03"))
     mine.complete()
     won(claim(lab, FORBID, period="2026-12-03", force="again")).interrupt()

@@ -11,7 +11,7 @@ from cronce.protocol.records import RunRecord, SlotRecord
 from tests.support.faulty_wire import Fault
 
 if TYPE_CHECKING:
-    from tests.conformance.stores import Lab
+    from cronce.testing.conformance.lab import Lab
     from tests.support.faulty_wire import Wire
 
 PERIOD = "2026-11-29"
@@ -73,7 +73,7 @@ def perform(operation: str, lab: Lab, wire: Wire, fault: Fault) -> str:
     match operation:
         case "heartbeat":
             mine.heartbeat()
-            return RENEWED if mine.trusted_until >= until and not mine.lost else "lost"
+            return RENEWED if mine.trusted_until >= until and not mine.is_lost() else "lost"
         case "complete":
             mine.complete({"sent": 3100})
             return SUCCEEDED

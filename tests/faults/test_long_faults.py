@@ -28,7 +28,7 @@ from cronce import (
 )
 from cronce.protocol.records import RunRecord
 from cronce.stores.dynamo import DynamoStore
-from tests.support.clocks import ManualClock
+from cronce.testing.clocks import ManualClock
 from tests.support.faulty_wire import Fault, Wire, answer
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from tests.conformance.stores import Lab
+    from tests.conformance.stores import DynamoLab
 
 PERIOD = "2026-11-29"
 ALLOW = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW)
@@ -44,14 +44,14 @@ LEASE = timedelta(seconds=60)
 TRUST = LEASE * 4 / 5
 
 
-def claimed(lab: Lab, policy: Policy = ALLOW) -> Claim:
+def claimed(lab: DynamoLab, policy: Policy = ALLOW) -> Claim:
     """A claim on the run."""
     mine = lab.ledger(policy=policy).claim(lab.job, PERIOD)
     assert isinstance(mine, Claim)
     return mine
 
 
-def standing(lab: Lab) -> RunRecord | None:
+def standing(lab: DynamoLab) -> RunRecord | None:
     """The run as it stands."""
     record = lab.store.get(lab.job, f"run#{PERIOD}")
     assert record is None or isinstance(record, RunRecord)
@@ -121,7 +121,7 @@ def test_of_twelve_racers_one_wins_although_its_answer_was_dropped(client: Dynam
 # A table that is throttled for long (L10).
 
 
-def test_an_outcome_is_written_however_long_the_table_is_throttled(lab: Lab, wire: Wire) -> None:
+def test_an_outcome_is_written_however_long_the_table_is_throttled(lab: DynamoLab, wire: Wire) -> None:
     """As long as the lease allows, with growing pauses that differ from process to process."""
     mine = claimed(lab)
     lab.clock.waits.clear()
@@ -136,7 +136,7 @@ def test_an_outcome_is_written_however_long_the_table_is_throttled(lab: Lab, wir
     assert len(set(waits)) > len(waits) / 2
 
 
-def test_an_outcome_that_cannot_be_written_until_the_lease_is_over_is_lost(lab: Lab, wire: Wire) -> None:
+def test_an_outcome_that_cannot_be_written_until_the_lease_is_over_is_lost(lab: DynamoLab, wire: Wire) -> None:
     """The caller is told why; the next claim finds a run whose owner is silent."""
     mine = claimed(lab)
     wire.meets(for_ever(Fault.THROTTLED))
@@ -149,7 +149,7 @@ def test_an_outcome_that_cannot_be_written_until_the_lease_is_over_is_lost(lab: 
     assert claimed(lab).attempt == 2
 
 
-def test_a_claim_gives_up_after_nine_seconds(lab: Lab, wire: Wire) -> None:
+def test_a_claim_gives_up_after_nine_seconds(lab: DynamoLab, wire: Wire) -> None:
     """The work does not start, and the message says where and why."""
     wire.meets(for_ever(Fault.THROTTLED))
     began = lab.clock.now()
@@ -183,7 +183,7 @@ NEVER_A_REFUSAL = [
 
 
 @pytest.mark.parametrize("code", NEVER_A_REFUSAL)
-def test_a_failed_call_is_never_reported_as_somebody_elses(lab: Lab, wire: Wire, code: str) -> None:
+def test_a_failed_call_is_never_reported_as_somebody_elses(lab: DynamoLab, wire: Wire, code: str) -> None:
     """It is an error with its cause, and the work does not start."""
     wire.meets(for_ever(code))
     with pytest.raises(LedgerUnavailableError, match=f"fault-runs in eu-west-1 .*{code}"):
@@ -193,16 +193,16 @@ def test_a_failed_call_is_never_reported_as_somebody_elses(lab: Lab, wire: Wire,
 
 
 @pytest.mark.parametrize("code", NEVER_A_REFUSAL)
-def test_a_failed_heartbeat_is_never_taken_for_a_lost_run(lab: Lab, wire: Wire, code: str) -> None:
+def test_a_failed_heartbeat_is_never_taken_for_a_lost_run(lab: DynamoLab, wire: Wire, code: str) -> None:
     """It is tried again inside the lease (L8)."""
     mine = claimed(lab)
     wire.meets([code, code, code])
     mine.heartbeat()
-    assert not mine.lost
+    assert not mine.is_lost()
     assert standing(lab) == mine.record
 
 
-def test_a_garbled_answer_is_no_answer(lab: Lab, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_garbled_answer_is_no_answer(lab: DynamoLab, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy's HTML page: tried again, and then an error with its cause."""
 
     def html(request: AWSPreparedRequest) -> AWSResponse:
@@ -218,7 +218,7 @@ def test_a_garbled_answer_is_no_answer(lab: Lab, wire: Wire, monkeypatch: pytest
 # Credentials that are away for a while (L14).
 
 
-def test_a_claim_survives_ninety_seconds_without_credentials(lab: Lab, wire: Wire) -> None:
+def test_a_claim_survives_ninety_seconds_without_credentials(lab: DynamoLab, wire: Wire) -> None:
     """If the lease allows it, in whichever hour of its work."""
     mine = claimed(lab, Policy(concurrency_policy=ConcurrencyPolicy.ALLOW, lease=timedelta(minutes=3)))
     for _ in range(8):
@@ -227,12 +227,12 @@ def test_a_claim_survives_ninety_seconds_without_credentials(lab: Lab, wire: Wir
     lab.clock.advance(timedelta(seconds=45))
     wire.meets(until(lab.clock, lab.clock.now() + timedelta(seconds=90), Fault.NO_CREDENTIALS))
     mine.heartbeat()
-    assert not mine.lost
+    assert not mine.is_lost()
     mine.complete()
     assert standing(lab) == mine.record
 
 
-def test_a_claim_does_not_outlive_its_trust_without_credentials(lab: Lab, wire: Wire) -> None:
+def test_a_claim_does_not_outlive_its_trust_without_credentials(lab: DynamoLab, wire: Wire) -> None:
     """It is lost before anybody else may begin, and says why."""
     mine = claimed(lab)
     wire.meets(for_ever(Fault.NO_CREDENTIALS))
@@ -240,14 +240,14 @@ def test_a_claim_does_not_outlive_its_trust_without_credentials(lab: Lab, wire: 
     lab.clock.advance(LEASE / 4)
     with pytest.raises(LeaseLostError, match="NoCredentialsError"):
         mine.heartbeat()
-    assert mine.lost
+    assert mine.is_lost()
     assert lab.clock.now() <= until_then
 
 
 # The wrong table (L15), and time limits longer than the lease (L16).
 
 
-def test_a_missing_table_stops_the_work_and_is_named(lab: Lab) -> None:
+def test_a_missing_table_stops_the_work_and_is_named(lab: DynamoLab) -> None:
     """With its Region, the cause and the next step (L15)."""
     store = DynamoStore("no-such-runs", client=lab.client)
     with pytest.raises(LedgerUnavailableError) as unavailable:
@@ -292,7 +292,7 @@ def test_a_client_just_fast_enough_is_taken(dynamodb_local: str) -> None:
     client.close()
 
 
-def test_a_lease_shorter_than_the_client_bears_is_refused_at_the_claim(lab: Lab) -> None:
+def test_a_lease_shorter_than_the_client_bears_is_refused_at_the_claim(lab: DynamoLab) -> None:
     """Nothing is written."""
     with pytest.raises(InputInvalidError, match="half the lease of 30s"):
         lab.ledger().claim(lab.job, PERIOD, policy=Policy(lease=timedelta(seconds=30)))
@@ -303,7 +303,7 @@ def test_a_lease_shorter_than_the_client_bears_is_refused_at_the_claim(lab: Lab)
 
 
 @pytest.mark.parametrize("off", [timedelta(minutes=10), timedelta(minutes=-10)])
-def test_a_clock_ten_minutes_off_is_found_and_steals_nothing(lab: Lab, table: str, off: timedelta) -> None:
+def test_a_clock_ten_minutes_off_is_found_and_steals_nothing(lab: DynamoLab, table: str, off: timedelta) -> None:
     """By the `Date` of DynamoDB's answers."""
     store = DynamoStore(table, client=lab.client)
     true = Ledger(store, owner="true")

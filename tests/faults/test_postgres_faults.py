@@ -12,8 +12,8 @@ import pytest
 from cronce import Claim, ConcurrencyPolicy, Ledger, LedgerUnavailableError, Policy, Status
 from cronce.protocol.records import RunRecord
 from cronce.stores.postgres.wire import Session
+from cronce.testing.clocks import ManualClock
 from tests.conformance.stores import TimelessPostgresStore, address_in
-from tests.support.clocks import ManualClock
 from tests.support.proxy import Mode, Proxy
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def perform(operation: str, wire: Wire, fault: Fault) -> str:
     match operation:
         case "heartbeat":
             mine.heartbeat()
-            return "lost" if mine.lost else RENEWED
+            return "lost" if mine.is_lost() else RENEWED
         case "complete":
             mine.complete({"sent": 3100})
             return SUCCEEDED

@@ -10,7 +10,8 @@ import pytest
 from cronce import Claim, ConcurrencyPolicy, LedgerUnavailableError, Policy, Status
 from cronce.protocol.records import RunRecord, SlotRecord
 from cronce.stores.redis.server import RedisServer as Connections
-from tests.conformance.stores import Lab, TimelessRedisStore
+from cronce.testing.conformance.lab import Lab
+from tests.conformance.stores import TimelessRedisStore
 from tests.support.resp_wire import Fault, RespWire
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def perform(operation: str, lab: Lab, wire: RespWire, fault: Fault) -> str:
     match operation:
         case "heartbeat":
             mine.heartbeat()
-            return RENEWED if mine.trusted_until >= until and not mine.lost else "lost"
+            return RENEWED if mine.trusted_until >= until and not mine.is_lost() else "lost"
         case "complete":
             mine.complete({"sent": 3100})
             return SUCCEEDED

@@ -25,10 +25,10 @@ from cronce import (
 from cronce.protocol.records import RunRecord
 from cronce.stores.redis.store import RedisStore, _group_of
 from cronce.stores.urls import open_store
+from cronce.testing.clocks import ManualClock
 from cronce.vocabulary.values import replace
 from tests.support.builders import run
 from tests.support.certificates import self_signed
-from tests.support.clocks import ManualClock
 from tests.support.host import until
 from tests.support.proxy import Mode, Proxy
 from tests.support.redis_server import SAFE, RedisServer, redis_program, valkey_program
@@ -502,6 +502,6 @@ def test_no_call_takes_longer_than_its_limit(valkey: RedisServer, mode: Mode) ->
             with pytest.raises(LedgerUnavailableError) as caught:
                 store.get(JOB, "slot")
             assert caught.value.transient
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 5
             proxy.mode = Mode.PASS
             store.get(JOB, "slot")

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from cronce import Claim, Ledger, Policy
 from cronce.aws.sdk import Service
 from cronce.ecs import Launcher
+from cronce.operate.event_bus import EventBus
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
+from cronce.watch.turns import OWNER
 from cronce_lambdas.ledger_age import Birth
-from cronce_lambdas.notices import Bus
 from cronce_lambdas.recorder import Recorder
 from cronce_lambdas.settings import Settings
-from cronce_lambdas.watchdog import OWNER, Watchdog
+from cronce_lambdas.watchdog import Watchdog
 from tests.support.cloud import GROUP, T0, FakeEcs, FakeEvents, FakeScheduler, StillClock, schedule
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class World:
             self.settings,
             ledger=self.ledger("cronce:recorder"),
             launcher=self.launcher,
-            bus=Bus(self.events),
+            bus=EventBus(self.events),
             clock=self.clock,
             account=account,
         )
@@ -230,7 +231,7 @@ class World:
             self.settings,
             ledger=self.ledger(OWNER),
             launcher=self.launcher,
-            bus=Bus(self.events),
+            bus=EventBus(self.events),
             ecs=Service("ecs", client=self.ecs),
             birth=Birth(self.settings.url if self.created_at else "", client=self),
             clock=self.clock,

@@ -15,7 +15,7 @@ from typing import Any
 from cronce import CatchUp, Claim, Policy
 from cronce.schedule import parse
 from cronce.vocabulary.names import period_of
-from cronce_lambdas.notices import RUN_MISSED
+from cronce.watch.notices import RUN_MISSED
 from tests.lambdas.events import ARN, JOB, SETTINGS, World, letter, running, stopped
 from tests.support.cloud import FakeScheduler, StillClock, schedule
 

@@ -10,8 +10,8 @@ import pytest
 
 from cronce import CatchUp, Policy, Reason, Status
 from cronce.protocol.records import RunRecord
-from cronce_lambdas.catching_up import Step, catch_up_step, first_done, to_catch_up, with_backlog
-from cronce_lambdas.watchdog_memory import MOST_TICKS
+from cronce.watch.catching_up import CatchUpStep, catch_up_step, first_done, to_catch_up, with_backlog
+from cronce.watch.memory import MOST_JUDGED
 from tests.lambdas.test_due_ticks import remembered
 from tests.support.builders import run
 from tests.support.cloud import T0
@@ -51,46 +51,50 @@ def test_the_policy_says_what_is_caught_up(
 ALL = Policy(catch_up=CatchUp.ALL)
 
 STEPS = {
-    "missed": (missed(), {}, Step.LAUNCH),
-    "could not be started": (missed("launch_failed: X"), {}, Step.LAUNCH),
-    "another run is at work": (missed(), {"busy": True}, Step.WAIT),
-    "its task is on its way": (missed(), {"launched": T0 + HOUR}, Step.WAIT),
+    "missed": (missed(), {}, CatchUpStep.LAUNCH),
+    "could not be started": (missed("launch_failed: X"), {}, CatchUpStep.LAUNCH),
+    "another run is at work": (missed(), {"busy": True}, CatchUpStep.WAIT),
+    "its task is on its way": (missed(), {"launched": T0 + HOUR}, CatchUpStep.WAIT),
     "its task may still come": (
         missed(),
         {"launched": T0 + HOUR, "at": T0 + HOUR + 15 * MINUTE - SECOND},
-        Step.WAIT,
+        CatchUpStep.WAIT,
     ),
-    "its task does not come": (missed(), {"launched": T0 + HOUR, "at": T0 + HOUR + 15 * MINUTE}, Step.DROP),
-    "it runs": (run(), {}, Step.WAIT),
-    "it is done": (run(status=Status.SUCCEEDED), {}, Step.DROP),
-    "it was skipped": (run(status=Status.SKIPPED, reason=Reason.OVERLAP), {}, Step.DROP),
-    "it failed for good": (run(status=Status.FAILED, reason=Reason.EXIT_CODE, failures=1), {}, Step.DROP),
-    "it is retried": (run(status=Status.FAILED, reason=Reason.TASK_STOPPED, finished_at=T0 + HOUR), {}, Step.WAIT),
+    "its task does not come": (missed(), {"launched": T0 + HOUR, "at": T0 + HOUR + 15 * MINUTE}, CatchUpStep.DROP),
+    "it runs": (run(), {}, CatchUpStep.WAIT),
+    "it is done": (run(status=Status.SUCCEEDED), {}, CatchUpStep.DROP),
+    "it was skipped": (run(status=Status.SKIPPED, reason=Reason.OVERLAP), {}, CatchUpStep.DROP),
+    "it failed for good": (run(status=Status.FAILED, reason=Reason.EXIT_CODE, failures=1), {}, CatchUpStep.DROP),
+    "it is retried": (
+        run(status=Status.FAILED, reason=Reason.TASK_STOPPED, finished_at=T0 + HOUR),
+        {},
+        CatchUpStep.WAIT,
+    ),
     "its retry does not come": (
         run(status=Status.FAILED, reason=Reason.TASK_STOPPED, finished_at=T0 + HOUR),
         {"at": T0 + HOUR + 30 * MINUTE},
-        Step.DROP,
+        CatchUpStep.DROP,
     ),
-    "its row is gone": (None, {}, Step.DROP),
-    "the schedule is disabled": (missed(), {"enabled": False}, Step.DROP),
-    "the job is suspended": (missed(), {"policy": Policy(catch_up=CatchUp.ALL, suspend=True)}, Step.DROP),
-    "nothing is caught up any more": (missed(), {"policy": Policy()}, Step.DROP),
-    "a day late": (missed(), {"at": T0 + DAY}, Step.LAUNCH),
-    "a week late, without a deadline": (missed(), {"at": T0 + 7 * DAY}, Step.LAUNCH),
+    "its row is gone": (None, {}, CatchUpStep.DROP),
+    "the schedule is disabled": (missed(), {"enabled": False}, CatchUpStep.DROP),
+    "the job is suspended": (missed(), {"policy": Policy(catch_up=CatchUp.ALL, suspend=True)}, CatchUpStep.DROP),
+    "nothing is caught up any more": (missed(), {"policy": Policy()}, CatchUpStep.DROP),
+    "a day late": (missed(), {"at": T0 + DAY}, CatchUpStep.LAUNCH),
+    "a week late, without a deadline": (missed(), {"at": T0 + 7 * DAY}, CatchUpStep.LAUNCH),
     "at its starting deadline": (
         missed(),
         {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR)},
-        Step.LAUNCH,
+        CatchUpStep.LAUNCH,
     ),
     "after its starting deadline": (
         missed(),
         {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=HOUR), "at": T0 + HOUR + SECOND},
-        Step.DROP,
+        CatchUpStep.DROP,
     ),
     "later, with a longer deadline": (
         missed(),
         {"policy": Policy(catch_up=CatchUp.ALL, starting_deadline=2 * DAY), "at": T0 + DAY + HOUR},
-        Step.LAUNCH,
+        CatchUpStep.LAUNCH,
     ),
 }
 
@@ -120,7 +124,7 @@ class TestBacklog:
 
     def test_it_is_bounded(self) -> None:
         """The oldest are dropped."""
-        ticks = tuple(T0 + n * MINUTE for n in range(MOST_TICKS + 5))
+        ticks = tuple(T0 + n * MINUTE for n in range(MOST_JUDGED + 5))
         memory, dropped = with_backlog(self.MEMORY, ALL, ticks)
         assert (memory.backlog, dropped) == (ticks[5:], ticks[:5])
 
@@ -134,7 +138,9 @@ class TestBacklog:
         assert (memory.backlog, memory.launched_at) == (TICKS[1:], None)
 
     @pytest.mark.parametrize(("row", "given", "step"), STEPS.values(), ids=STEPS)
-    def test_what_is_done_about_the_first(self, row: RunRecord | None, given: dict[str, Any], step: Step) -> None:
+    def test_what_is_done_about_the_first(
+        self, row: RunRecord | None, given: dict[str, Any], step: CatchUpStep
+    ) -> None:
         """By default at 07:00, for the tick of 06:00."""
         memory = replace(self.MEMORY, backlog=TICKS, launched_at=given.get("launched"))
         done = catch_up_step(

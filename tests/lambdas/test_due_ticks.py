@@ -12,8 +12,8 @@ from cronce import Reason, Status, Trigger
 from cronce.ecs import JobDefinition, definition_of
 from cronce.protocol.records import RunRecord
 from cronce.schedule import MOST_COUNTED, ScheduleInvalidError
-from cronce_lambdas.due_ticks import Due, Verdict, due, names_its_own_periods, verdict
-from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory, Pending, Timing
+from cronce.watch.due_ticks import Due, TickVerdict, due, names_its_own_periods, verdict
+from cronce.watch.memory import MOST_JUDGED, Memory, Pending, Timing
 from tests.support.builders import run
 from tests.support.cloud import T0, schedule
 
@@ -79,14 +79,14 @@ class TestDue:
         """The newest are judged, the others are counted, and the watchdog continues."""
         late = T0 + 36 * HOUR
         todo = judge(None, late + LATE, ScheduleExpression="cron(* * * * ? *)")
-        assert (len(todo.ticks), todo.ticks[-1], todo.left_out) == (MOST_TICKS, late, 36 * 60 - MOST_TICKS)
+        assert (len(todo.ticks), todo.ticks[-1], todo.left_out) == (MOST_JUDGED, late, 36 * 60 - MOST_JUDGED)
         again = judge(todo.memory, late + LATE + MINUTE, ScheduleExpression="cron(* * * * ? *)")
         assert again.ticks == (late + MINUTE,)
 
     def test_the_count_is_bounded_too(self) -> None:
         """Ten thousand minutes are counted, not half a million."""
         todo = judge(None, T0 + 300 * DAY, ScheduleExpression="cron(* * * * ? *)")
-        assert (len(todo.ticks), todo.left_out) == (MOST_TICKS, MOST_COUNTED)
+        assert (len(todo.ticks), todo.left_out) == (MOST_JUDGED, MOST_COUNTED)
 
     def test_nothing_is_judged_whose_row_may_be_gone(self) -> None:
         """Rows expire after 400 days."""
@@ -205,6 +205,17 @@ class TestChanges:
         assert judge(todo.memory, ten + 34 * MINUTE, **changed).ticks == ()
         assert judge(todo.memory, ten + 35 * MINUTE, **changed).ticks == (ten,)
 
+    def test_a_job_that_gets_a_second_schedule_loses_no_tick_and_has_none_twice(self) -> None:
+        """Those of the first before and after, those of the second from the change on; one that both have is one."""
+        todo = self.judge(T0 + 6 * HOUR + LATE, further="cron(0,30 * * * ? *)")
+        assert todo.ticks == tuple(T0 + n * 30 * MINUTE for n in (8, 9, 10, 11, 12))
+        assert todo.changed_from == Timing.of(job())
+
+    def test_a_job_that_loses_its_second_schedule_misses_nothing_of_it_afterwards(self) -> None:
+        """And its first one stays what it is."""
+        todo = self.judge(T0 + 6 * HOUR + LATE, before={"further": "cron(30 * * * ? *)"})
+        assert todo.ticks == tuple(T0 + n * HOUR for n in (4, 5, 6))
+
     def test_a_tick_between_the_last_look_and_the_change_is_not_judged(self) -> None:
         """Nobody knows whether it was due."""
         ten = T0 + 4 * HOUR
@@ -256,17 +267,17 @@ def missed(reason: str = Reason.NEVER_DELIVERED, **changes: Any) -> RunRecord:  
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        (None, Verdict.MISSED),
-        (missed(), Verdict.MARKED),
-        (missed("launch_failed: AccessDeniedException"), Verdict.MARKED),
-        (missed(Reason.TOO_LATE), Verdict.DELIVERED),
-        (run(), Verdict.DELIVERED),
-        (run(status=Status.SUCCEEDED), Verdict.DELIVERED),
-        (run(status=Status.SKIPPED, reason=Reason.OVERLAP), Verdict.DELIVERED),
-        (run(status=Status.FAILED, reason=Reason.LAUNCH_FAILED, attempt=0), Verdict.DELIVERED),
+        (None, TickVerdict.MISSED),
+        (missed(), TickVerdict.MARKED),
+        (missed("launch_failed: AccessDeniedException"), TickVerdict.MARKED),
+        (missed(Reason.TOO_LATE), TickVerdict.DELIVERED),
+        (run(), TickVerdict.DELIVERED),
+        (run(status=Status.SUCCEEDED), TickVerdict.DELIVERED),
+        (run(status=Status.SKIPPED, reason=Reason.OVERLAP), TickVerdict.DELIVERED),
+        (run(status=Status.FAILED, reason=Reason.LAUNCH_FAILED, attempt=0), TickVerdict.DELIVERED),
     ],
 )
-def test_a_tick_is_missed_only_without_a_row(row: RunRecord | None, expected: Verdict) -> None:
+def test_a_tick_is_missed_only_without_a_row(row: RunRecord | None, expected: TickVerdict) -> None:
     """A task that started and failed is not a missed tick."""
     assert verdict(row) is expected
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cronce import CatchUp, OnLost, Policy
+from cronce.client.observer import Observer
 from cronce_lambdas.settings import PinnedService
 from tests.lambdas.events import (
     CLUSTER,
@@ -75,7 +76,7 @@ def failed(world: World) -> dict[str, Any]:
 
 def never_ran(world: World) -> dict[str, Any]:
     """The watchdog marked the tick; then its task could not pull its image."""
-    world.ledger("cronce:watchdog").mark_missed(JOB, PERIOD, reason="never_delivered", scheduled_at=T0)
+    Observer(world.ledger("cronce:watchdog")).mark_missed(JOB, PERIOD, reason="never_delivered", scheduled_at=T0)
     return stopped(**NEVER_RAN)
 
 
@@ -197,6 +198,9 @@ def test_a_batch_is_processed_whichever_call_of_it_fails(kind: Kind) -> None:
 # -- the watchdog
 
 JOBS = ("missed", "lost", "held", "late")
+ONE_KIND = pytest.mark.parametrize(
+    "kind", [Kind.LOST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in Kind if kind != Kind.LOST)]
+)
 PINNED = (PinnedService(cluster=CLUSTER, service="clock", job="main"),)
 
 
@@ -238,7 +242,7 @@ def quiet() -> tuple[World, int]:
     return world, len(injector.calls)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@ONE_KIND
 def test_a_look_is_made_up_for_whichever_call_of_it_fails(quiet: tuple[World, int], kind: Kind) -> None:
     """Some minutes later every job's rows and launches are as without the failure."""
     expected, points = quiet
@@ -265,7 +269,7 @@ def test_the_sweep_is_worth_something(quiet: tuple[World, int], record_property:
     assert points * len(Kind) > 250
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@ONE_KIND
 def test_a_task_at_work_is_waited_for_whichever_call_of_a_look_fails(kind: Kind) -> None:
     """Only without an answer of ECS the tick is judged as if no task were at work."""
     waited: list[str] = []

@@ -12,6 +12,7 @@ import pytest
 
 from cronce import CatchUp, Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
+from cronce.client.observer import Observer
 from cronce.ecs import CallUnavailableError, Launcher, definition_of
 from cronce.protocol.records import RunRecord
 from cronce.stores.memory import MemoryStore
@@ -183,7 +184,7 @@ class TestNeverClaimed:
     def test_one_that_exits_with_0_after_the_watchdog_called_its_tick_missed_is_unclaimed(self) -> None:
         """It ran longer than five minutes; what the watchdog guessed is replaced."""
         world = World()
-        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger()).mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
         assert world.settle(stopped(exit_code=0))["status"] == "FAILED"
         assert world.standing().reason == Reason.UNCLAIMED
 
@@ -193,7 +194,7 @@ class TestNeverClaimed:
     def test_one_that_may_have_been_refused_is_not_called_unclaimed(self, policy: Policy) -> None:
         """A guard that is refused for lateness or suspension leaves such a row as it is, and exits with 0."""
         world = World(policy=policy)
-        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger()).mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
         before = world.standing()
         world.clock.advance(timedelta(minutes=10))
         world.settle(stopped(exit_code=0))
@@ -238,7 +239,7 @@ class TestNeverClaimed:
     def test_one_of_a_tick_that_the_watchdog_called_missed_is_launched_again(self) -> None:
         """The row now has the cause instead of the watchdog's guess."""
         world = World()
-        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger()).mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
         assert world.settle(stopped(**NEVER_RAN))["status"] == "FAILED"
         assert "CannotPullContainerError" in (world.standing().error or "")
         assert len(world.launches()) == 1
@@ -348,7 +349,7 @@ STATES: dict[str, Callable[[World], object]] = {
     "failed for good": lambda world: world.claim(policy=Policy()).fail("no"),
     "running, of another": lambda world: world.claim("another"),
     "skipped": lambda world: world.ledger().claim(JOB, PERIOD, policy=Policy(suspend=True)),
-    "missed": lambda world: world.ledger().mark_missed(JOB, PERIOD, reason="too_late", scheduled_at=T0),
+    "missed": lambda world: Observer(world.ledger()).mark_missed(JOB, PERIOD, reason="too_late", scheduled_at=T0),
 }
 
 
@@ -555,7 +556,7 @@ class TestAfterADeployment:
     def test_the_catch_up_of_a_missed_tick_is_arranged_again(self) -> None:
         """With its own trigger, and with the cause in the row."""
         world = World()
-        world.ledger().mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger()).mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
         world.sort(self.arranged("catch_up"))
         assert [launch[2:] for launch in world.launches()] == [("catch_up", "2")]
         assert world.standing().reason == "launch_failed: AccessDeniedException"
@@ -650,7 +651,9 @@ class TestTheCause:
     def guessed(self) -> World:
         """A tick that the watchdog marked."""
         world = World()
-        world.ledger("cronce:watchdog").mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger("cronce:watchdog")).mark_missed(
+            JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0
+        )
         return world
 
     def test_a_dead_letter_replaces_the_guess_and_sends_an_event(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
@@ -676,7 +679,9 @@ class TestTheCause:
         world = World()
         world.sort(letter())
         before = world.standing()
-        world.ledger("cronce:watchdog").mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
+        Observer(world.ledger("cronce:watchdog")).mark_missed(
+            JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0
+        )
         assert world.standing() == before
 
 

@@ -13,7 +13,7 @@ from cronce import CatchUp, Policy, Reason, Status, Trigger
 from cronce.aws.sdk import Service
 from cronce.ecs import definition_of
 from cronce.vocabulary.names import period_of
-from cronce_lambdas.tasks_at_work import TasksAtWork
+from cronce.watch.tasks_at_work import TasksAtWork
 from tests.lambdas.events import ARN, JOB, OTHER, PERIOD, SETTINGS, World, running, stopped
 from tests.support.cloud import T0, schedule
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronce_lambdas.watchdog_memory import MOST_TICKS, Memory, Pending, Timing, from_value, to_value
+from cronce.watch.memory import MOST_JUDGED, Memory, Pending, Timing, from_value, to_value
 from tests.lambdas.test_due_ticks import remembered
 from tests.support.cloud import T0
 
@@ -41,7 +41,7 @@ def test_a_memory_survives_a_round_trip_through_json(memory: Memory) -> None:
 
 def test_a_full_memory_fits_into_a_checkpoint() -> None:
     """32 KB are allowed."""
-    ticks = tuple(T0 + n * MINUTE for n in range(MOST_TICKS))
+    ticks = tuple(T0 + n * MINUTE for n in range(MOST_JUDGED))
     memory = replace(FULL, pending=tuple(Pending(tick, tick + DAY) for tick in ticks) * 3, backlog=ticks)
     assert len(json.dumps(to_value(memory))) < 20_000
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from cronce import EffectState, OnUnknown, Policy, RefusalReason
 from cronce.cli.app import cronce as command_line
-from cronce.protocol.records import EffectsRecord, RunRecord, SlotRecord
+from cronce.protocol.records import EffectsRecord, GroupSlotRecord, RunRecord, SlotRecord
 from cronce.protocol.transitions import TRANSITIONS
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.states import Reason, Trigger
@@ -47,6 +48,13 @@ def test_every_attribute_of_the_slot_is_described() -> None:
     paragraph = PROTOCOL[PROTOCOL.index("**The slot**") :].partition("Reasons:")[0]
     described = set(re.findall(r"`(\w+)`", paragraph))
     assert set(field_names(SlotRecord)) - {"job", "extra"} - described == set()
+
+
+def test_every_attribute_of_a_groups_slot_is_described() -> None:
+    """In the paragraph about it."""
+    paragraph = PROTOCOL[PROTOCOL.index("**The slot of an exclusion group**") :].partition("Reasons:")[0]
+    described = set(re.findall(r"`(\w+)`", paragraph))
+    assert set(field_names(GroupSlotRecord)) - {"job", "extra"} - described == set()
 
 
 def test_every_attribute_of_a_segment_of_effects_is_described() -> None:
@@ -125,12 +133,27 @@ def test_every_test_that_a_page_names_exists(page: str) -> None:
     assert missing == []
 
 
+def test_every_line_of_the_security_page_has_its_test() -> None:
+    """A boundary without one is only a hope."""
+    rows = re.findall(r"^\|(.*)\|$", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
+    without = [row for row in rows if not re.search(r"`tests/[\w/]+\.py::", row.rpartition("|")[2])]
+    assert [row.rpartition("|")[2].strip(" -") for row in without] == ["tests", "", "tests", ""]
+
+
 def _defines(file: Path, names: list[str]) -> bool:
-    body = ast.parse(file.read_text()).body if file.exists() else None
+    body = list(_statements(file)) if file.exists() else None
     for name in names:
         found = (each for each in body or () if isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name == name)
         body = getattr(next(found, None), "body", None)
     return body is not None
+
+
+def _statements(file: Path) -> Iterator[ast.stmt]:
+    """Those of the file, and of the modules of the test kit whose names it imports all."""
+    for statement in ast.parse(file.read_text()).body:
+        yield statement
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*" and statement.module:
+            yield from _statements(ROOT / "ledger" / f"{statement.module.replace('.', '/')}.py")
 
 
 def test_every_page_is_in_the_index() -> None:
@@ -198,13 +221,14 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
 def test_the_schedules_pages_python_says_what_its_comments_say() -> None:
     """Each line with a comment that begins like a value, and what the preview prints."""
     names: dict[str, object] = {}
-    first, preview = _python((ROOT / "docs" / "schedules.md").read_text())
-    exec(first, names)
-    said = re.findall(r"^(schedule\.\S.*?) +# ('[^']*'|[\d-]+ [\d:]+ UTC)", first, re.MULTILINE)
-    assert len(said) == 4
-    for expression, value in said:
-        found = eval(expression, names)
-        assert value == (f"{found:%Y-%m-%d %H:%M} UTC" if isinstance(found, datetime) else repr(found))
+    first, several, preview = _python((ROOT / "docs" / "schedules.md").read_text())
+    for block, count in ((first, 4), (several, 2)):
+        exec(block, names)
+        said = re.findall(r"^(schedule\.\S.*?) +# (\(?'.*'\)?|[\d-]+ [\d:]+ UTC)", block, re.MULTILINE)
+        assert len(said) == count
+        for expression, value in said:
+            found = eval(expression, names)
+            assert value == (f"{found:%Y-%m-%d %H:%M} UTC" if isinstance(found, datetime) else repr(found))
     printed: list[tuple[object, ...]] = []
     exec(preview, {**names, "print": lambda *values: printed.append(values)})
     lines = [re.split(r" {3}", line.removeprefix("# ")) for line in preview.splitlines() if line.startswith("# ")]

@@ -13,6 +13,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
 from cronce_cdk import (
@@ -20,8 +21,10 @@ from cronce_cdk import (
     ClockTarget,
     CommandTarget,
     EventTarget,
+    FunctionSettings,
     LambdaTarget,
     PinnedScheduler,
+    RunLedger,
     SqsTarget,
     TaskTarget,
 )
@@ -38,7 +41,10 @@ SECTIONS = {
     "A clock with a configuration in its image": "CONFIGUREDTaskTaskRole",
     "A foreign clock": "PINNEDTaskTaskRole",
     "A person who reads": "Reader",
+    "A person on call": "Operator",
     "The rerun function": "LedgerRerunRole",
+    "The board function": "LedgerBoardRole",
+    "A person who looks at the board": "Viewer",
     "A person who runs periods again": "Runner",
     "A person who asks for reruns": "Asker",
     "A person who releases runs": "Releaser",
@@ -73,7 +79,7 @@ Row = tuple[str, str, str]
 @pytest.fixture(scope="module")
 def resources() -> Mapping[str, Any]:
     """The template of a stack with one construct of each kind."""
-    shop = new_shop()
+    shop = new_shop(board=True)
     job = shop.job("Job", job="JOB", propagate_tags=True, enabled=False, enable_execute_command=True)
     function = lambda_.Function.from_function_arn(shop.stack, "Their", f"{_HERE.replace('*', 'lambda')}:function:THEIR")
     targets: dict[str, ClockTarget] = {
@@ -92,9 +98,15 @@ def resources() -> Mapping[str, Any]:
     for name, kind in clocks.items():
         image = ecs.ContainerImage.from_registry("clock:1")
         PinnedScheduler(shop.stack, name, ledger=shop.ledger, cluster=shop.cluster, image=image, **kind)
+    shop.ledger.grant_operate(
+        iam.ManagedPolicy(shop.stack, "Operator"),
+        clusters=[shop.cluster],
+        log_groups=[logs.LogGroup.from_log_group_name(shop.stack, "JobLog", "JOB_LOG")],
+    )
     shop.ledger.grant_read(iam.ManagedPolicy(shop.stack, "Reader"))
     shop.ledger.grant_release(iam.ManagedPolicy(shop.stack, "Releaser"))
     shop.ledger.grant_rerun(iam.ManagedPolicy(shop.stack, "Asker"))
+    shop.ledger.grant_board(iam.ManagedPolicy(shop.stack, "Viewer"))
     job.grant_run(iam.ManagedPolicy(shop.stack, "Runner"))
     found: Mapping[str, Any] = assertions.Template.from_stack(shop.stack).to_json()["Resources"]
     return found
@@ -107,6 +119,22 @@ def test_every_statement_is_on_the_page_and_no_other(resources: Mapping[str, Any
         if not LEFT_OUT.match(owner):
             made.setdefault(_section_of(owner), set()).add(_row(statement, resources))
     assert made == {section: _rows(section) for section in SECTIONS}
+
+
+def test_what_a_vpc_adds_is_on_the_page(resources: Mapping[str, Any]) -> None:
+    """To each function the same."""
+    shop = new_shop()
+    RunLedger(shop.stack, "In", functions=FunctionSettings(vpc=shop.cluster.vpc))
+    found: Mapping[str, Any] = assertions.Template.from_stack(shop.stack).to_json()["Resources"]
+    rows = {
+        function: {_row(each, found) for owner, each in _statements(found) if owner.startswith(f"In{function}Role")}
+        for function in ("Recorder", "Watchdog")
+    }
+    for function, told in rows.items():
+        base = {
+            _row(each, resources) for owner, each in _statements(resources) if owner.startswith(f"Ledger{function}")
+        }
+        assert told - base == _rows("Functions in a VPC")
 
 
 def test_every_row_says_why() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +18,22 @@ SOURCES = [ROOT / "constructs" / "cronce_cdk", ROOT / "lambdas" / "cronce_lambda
 
 ROOMS = (
     "vocabulary",
+    "portable",
     "schedule",
     "aws",
     "protocol",
     "stores",
     "client",
     "ecs",
+    "watch",
     "guard",
     "clock",
+    "operate",
+    "board",
+    "adopt",
     "cli",
     "demo",
-    "portable",
+    "testing",
 )
 """The packages of `cronce`, each of which may import itself and those before it."""
 
@@ -38,15 +44,30 @@ PURE = (
     "cronce.clock.config",
     "cronce.clock.plan",
     "cronce.clock.agenda",
+    "cronce.watch.jobs",
+    "cronce.watch.memory",
+    "cronce.watch.due_ticks",
+    "cronce.watch.catching_up",
 )
 DEPLOY_TIME_MAY_USE = (
     "cronce.vocabulary",
     "cronce.schedule",
     "cronce.clock.config",
-    "cronce.cli.actions.lambda_archive",
+    "cronce.portable.lambda_archive",
 )
 BUILDER_MAY_USE = ("cronce.portable", "cronce.vocabulary")
-EVENT_TIME_MUST_NOT_USE = ("cronce.guard", "cronce.clock", "cronce.cli", "cronce.demo", "cronce.portable")
+EVENT_TIME_MUST_NOT_USE = (
+    "cronce.guard",
+    "cronce.clock",
+    "cronce.adopt",
+    "cronce.cli",
+    "cronce.demo",
+    "cronce.testing",
+    "cronce.portable",
+)
+WRITTEN_BY_NEW = ROOT / "ledger" / "cronce" / "adopt" / "new" / "templates"
+"""Programs of the projects that `cronce new` writes: they use all of cronce, and nothing imports them."""
+
 IMPURE_STDLIB = {
     "asyncio",
     "logging",
@@ -147,6 +168,14 @@ def test_the_pure_core_never_asks_the_time() -> None:
     assert asks == []
 
 
+def test_only_the_plugin_and_the_suite_import_pytest() -> None:
+    """The base install has none, and the rest of the test kit works with any test runner."""
+    found = {offence.partition(":")[0] for offence in _offenders("cronce", lambda name: _within(name, "pytest"))}
+    allowed = ("ledger/cronce/testing/plugin.py", "ledger/cronce/testing/conformance/")
+    assert found
+    assert [path for path in found if not path.startswith(allowed)] == []
+
+
 def test_the_walk_finds_the_code_it_judges() -> None:
     """A moved folder would otherwise leave rules that hold over nothing."""
     modules = {module for module, _ in _modules()}
@@ -182,7 +211,7 @@ def _offenders(part: str, breaks: Callable[[str], bool]) -> list[str]:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for module, path in _modules()
         if _within(module, part)
-        for name, line in _imports(path.read_text(), module, is_package=path.name == "__init__.py")
+        for name, line in _imports_of(path, module)
         if breaks(name)
     ]
 
@@ -192,7 +221,7 @@ def _import_graph() -> dict[str, set[str]]:
     modules = dict(_modules())
     graph: dict[str, set[str]] = {module: set() for module in modules}
     for module, path in modules.items():
-        for name, _ in _imports(path.read_text(), module, is_package=path.name == "__init__.py"):
+        for name, _ in _imports_of(path, module):
             found = name if name in modules else name.rpartition(".")[0]
             if found in modules and not (found == module and name in modules):
                 graph[module].add(found)
@@ -222,8 +251,15 @@ def _circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 def _modules() -> Iterator[tuple[str, Path]]:
     for source in SOURCES:
         for path in sorted(source.rglob("*.py")):
+            if path.is_relative_to(WRITTEN_BY_NEW):
+                continue
             parts = path.relative_to(source.parent).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@cache
+def _imports_of(path: Path, module: str) -> list[tuple[str, int]]:
+    return list(_imports(path.read_text(), module, is_package=path.name == "__init__.py"))
 
 
 def _imports(source: str, module: str, *, is_package: bool) -> Iterator[tuple[str, int]]:

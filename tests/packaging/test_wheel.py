@@ -17,17 +17,26 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"cronce": "ledger", "cronce_cdk": "constructs", "cronce_lambdas": "lambdas"}
-EXTRAS = ["aws_cdk", "click", "constructs", "jsii", "rich"]
+EXTRAS = ["ahocorasick_rs", "ast_grep_py", "aws_cdk", "click", "constructs", "jsii", "opentelemetry", "rich", "yaml"]
 HEAVY = [*EXTRAS, "boto3", "botocore"]
 
-IMPORTS_EVERYTHING = """
+OF_EXTRAS = (
+    "cronce.adopt.",
+    "cronce.cli.",
+    "cronce.demo",
+    "cronce.guard.telemetry",
+    "cronce.testing.con",
+    "cronce.testing.plugin",
+)
+IMPORTS_EVERYTHING = f"""
+OF_EXTRAS = {OF_EXTRAS}
 import importlib, json, pkgutil, sys
 import cronce, cronce_lambdas
 for package in (cronce, cronce_lambdas):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.startswith(("cronce.cli.", "cronce.demo")):  # for people, with the extra
+        if not module.name.startswith(OF_EXTRAS):
             importlib.import_module(module.name)
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
 """
 
 
@@ -77,13 +86,15 @@ def _lambda_code(python: Path, folder: Path, **context: str) -> str:
 
 
 def test_the_wheel_holds_the_three_packages_in_full_and_nothing_else(wheel: Path) -> None:
-    """Each source file is there under its import name, with `py.typed`."""
+    """Each source file is there under its import name, with `py.typed`; and the Terraform modules for `cronce new`."""
     expected = {
         str(path.relative_to(ROOT / root))
         for package, root in PACKAGES.items()
         for path in (ROOT / root / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    modules = (ROOT / "terraform" / "modules").rglob("*")
+    expected |= {f"cronce_{path.relative_to(ROOT)}" for path in modules if path.is_file()}
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,13 +26,35 @@ ON_SQLITE_AND_POSTGRES = pytest.mark.parametrize(
 """For tests that show that the processes work on another store too."""
 
 
+ON_EVERY_STORE = pytest.mark.parametrize(
+    "host",
+    [
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.lane("postgres"), pytest.mark.slow]),
+        pytest.param("valkey", marks=[pytest.mark.lane("valkey"), pytest.mark.slow]),
+        pytest.param("dynamodb", marks=pytest.mark.lane("dynamodb-local")),
+    ],
+    indirect=True,
+)
+
+
 @pytest.fixture
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Host]:
-    """A host whose processes share a ledger: in a SQLite file, which is not there yet, or in an empty table."""
-    on_postgres = getattr(request, "param", "sqlite") == "postgres"
-    url = request.getfixturevalue("postgres_url") if on_postgres else f"sqlite:///{tmp_path}/runs.db"
-    with Host(tmp_path, url) as host:
+    """A host whose processes share an empty ledger: in a SQLite file, which is not there yet, or in another store."""
+    with Host(tmp_path, _url_of(getattr(request, "param", "sqlite"), request, tmp_path)) as host:
         yield host
+
+
+def _url_of(store: str, request: pytest.FixtureRequest, folder: Path) -> str:
+    match store:
+        case "postgres":
+            return str(request.getfixturevalue("postgres_url"))
+        case "valkey":
+            return f"{request.getfixturevalue('valkey').url}?prefix=test-{uuid.uuid4().hex[:12]}"
+        case "dynamodb":
+            return table_url(request.getfixturevalue("table"), request.getfixturevalue("dynamodb_local"))
+        case _:
+            return f"sqlite:///{folder}/runs.db"
 
 
 @pytest.fixture

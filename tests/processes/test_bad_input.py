@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -232,3 +233,27 @@ def expect_refusal(folder: Path, done: subprocess.CompletedProcess[bytes]) -> st
     assert len(stderr) < 1000
     assert list(folder.iterdir()) == []
     return stderr
+
+
+def test_a_foreign_clock_needs_no_period(tmp_path: Path) -> None:
+    """The command gets the nominal time of the tick just due; a second start of it is refused."""
+    at = datetime.now(UTC).replace(microsecond=0)
+    options = ["--schedule", f"at({at:%Y-%m-%dT%H:%M:%S})", "--tolerance", "5m", "--ledger", LEDGER, "--job", "j"]
+    command = ["cronce", "exec", *options, "--", "echo", "{period}"]
+    ran = [subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert ran == [f"{at:%Y-%m-%dT%H:%M:%SZ}\n", ""]
+
+
+def test_a_foreign_clock_that_starts_at_another_time_starts_nothing(tmp_path: Path) -> None:
+    """64, one line, and no file."""
+    options = ["--schedule", "at(2020-01-01T00:00:00)", "--ledger", LEDGER, "--job", "j"]
+    ran = subprocess.run(
+        ["cronce", "exec", *options, "--", "echo", "{period}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (64, "", 1)
+    assert ran.stderr.startswith("cronce exec: --schedule: ")
+    assert list(tmp_path.iterdir()) == []

@@ -55,11 +55,12 @@ def pinned(shop: Host, number: int) -> Command:
 
 def ticks(broker: Path) -> list[Tick]:
     """What the beats have sent so far, in order."""
-    found = []
-    for message in broker.glob("*.msg"):
-        sent_at = float(message.name.split("_")[0]) / 1000
-        found.append(Tick(sent_at, json.loads(message.read_text())["headers"]["origin"]))
-    return sorted(found)
+    texts = {message.name: message.read_text() for message in broker.glob("*.msg")}
+    return sorted(
+        Tick(float(name.split("_")[0]) / 1000, json.loads(text)["headers"]["origin"])
+        for name, text in texts.items()
+        if text  # the newest file may still be empty
+    )
 
 
 def await_ticks(shop: Host, number: int, *, of: int = 1) -> list[Tick]:

@@ -31,6 +31,15 @@ def test_the_exit_code_is_the_commands_own(host: Host, code: int) -> None:
     assert command.events[-1]["exit_code"] == code
 
 
+def test_the_row_says_which_version_of_the_work_each_attempt_ran(host: Host) -> None:
+    """As `CRONCE_VERSION` says it, without spaces around it and at most 200 characters of it."""
+    for version in (" 1.4.1 ", "2" * 300):
+        assert host.guard("false", options="--backoff-limit 1", env={"CRONCE_VERSION": version}).wait() == 1
+    run = host.run()
+    assert run is not None
+    assert (run.ran, [past.ran for past in run.attempts]) == ("2" * 200, ["1.4.1"])
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGPIPE])
 def test_a_signal_that_ends_the_command_is_128_more(host: Host, number: signal.Signals) -> None:
     """As in a shell."""
@@ -115,6 +124,30 @@ def test_a_refused_process_exits_with_the_code_it_was_given(host: Host) -> None:
     refused = host.guard("true", options="--refused-exit-code 75")
     assert refused.wait() == 75
     assert refused.event("refused")["reason"] == "ALREADY_SUCCEEDED"
+
+
+RUN_ONCE = "import cronce; cronce.run_once(lambda _: open('done', 'w'))"
+
+
+@pytest.mark.parametrize("inner", [("cronce", "exec", "--", "touch", "done"), (sys.executable, "-c", RUN_ONCE)])
+def test_a_guard_within_the_guard_of_its_own_run_is_bad_usage(host: Host, inner: tuple[str, ...]) -> None:
+    """An image whose entry point is the guard, and a command that has one. As a refusal it would be a success."""
+    outer = host.guard(*inner, env={"CRONCE_LEDGER": host.url})
+    assert outer.wait() == 64
+    assert "CRONCE_ATTEMPT: '1' is not usable; allowed: one guard per run" in outer.err
+    assert host.ended_run() == ("FAILED", "exit_code")
+    assert not (host.folder / "done").exists()
+
+
+def test_a_guard_within_the_guard_of_another_run_starts_its_own(host: Host) -> None:
+    """Another job, or another period."""
+    inner = (
+        "cronce exec --job other -- touch done && cronce exec --period 2026-11-28 --concurrency-policy ALLOW -- true"
+    )
+    outer = host.guard("sh", "-c", inner, env={"CRONCE_LEDGER": host.url})
+    assert outer.wait() == 0
+    assert (host.folder / "done").exists()
+    assert host.ended_run("2026-11-28")[0] == "SUCCEEDED"
 
 
 def test_each_process_says_at_most_two_lines_and_each_is_json(host: Host) -> None:

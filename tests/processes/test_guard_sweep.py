@@ -86,8 +86,8 @@ def violation(host: Host, command: Command, way: str) -> str | None:
     return None
 
 
-QUICK = {("run_once", "guard", "OSError"), ("exec", "keeper", "OSError")}
-"""These run with every test run; the others take minutes."""
+QUICK = {("run_once", "guard", "OSError")}
+"""This one runs with every test run; the others take minutes."""
 
 SWEEPS = [
     pytest.param(way, role, how, marks=[] if (way, role, how) in QUICK else pytest.mark.slow)

@@ -70,14 +70,14 @@ def _others_may_reach(folder: Path) -> bool:
 def successor(host: Host) -> None:
     """Wait until the run can be taken over, and check that nothing of the first attempt is alive at that moment."""
     claim = host.claim_when_possible(meanwhile="RUNNING_ELSEWHERE")
-    assert host.living() == [] or frozen_only(host)
+    assert host.working() == [] or frozen_only(host)
     assert claim.attempt == 2
     claim.complete()
 
 
 def frozen_only(host: Host) -> bool:
     """True if the only processes left are stopped: a guard that a test froze."""
-    return {state_of(pid) for pid in host.living()} <= {"T"}
+    return {state_of(pid) for pid in host.working()} <= {"T"}
 
 
 def state_of(pid: int) -> str:
@@ -117,14 +117,14 @@ def test_a_command_that_is_stopped_leaves_nothing_behind(host: Host, name: str, 
     if how == "SIGTERM":
         guard.send(signal.SIGTERM)
     assert guard.wait() in ((124,) if how.startswith("--") else (128 + signal.SIGTERM, 128 + signal.SIGKILL))
-    assert host.living() == []
+    assert host.working() == []
 
 
 def test_what_a_command_that_ended_by_itself_left_behind_lives_on(host: Host) -> None:
     """It started a daemon, and said that it is done."""
     guard = host.guard("sh", "-c", f"setsid sleep 300 & {READY} exit 0")
     assert guard.wait() == 0
-    assert len(host.living()) == 1
+    assert len(host.working()) == 1
 
 
 def keeper_of(guard: Command) -> int:
@@ -174,7 +174,7 @@ def test_as_pid_1_a_guard_that_is_stopped_alone_has_no_command_when_its_lease_ex
     (pid_1,) = map(int, pids)
     host.freeze(pid_1)
     claim = host.claim_when_possible(meanwhile="RUNNING_ELSEWHERE")
-    assert [pid for pid in host.living() if pid not in (pid_1, container.pid)] == []
+    assert [pid for pid in host.working() if pid not in (pid_1, container.pid)] == []
     claim.complete()
     os.kill(pid_1, signal.SIGCONT)
     assert container.wait() == 70
@@ -196,7 +196,7 @@ def test_at_a_terminal_the_deadline_ends_what_the_command_started_too(host: Host
     """The command shares the terminal's process group with its guard."""
     guard, _ = on_a_terminal(host, f"sh -c '{DEAF}' & wait", "--active-deadline", "2s", "--grace", "300ms")
     assert guard.wait() == 124
-    assert host.living() == []
+    assert host.working() == []
 
 
 def test_ctrl_c_is_an_interruption_that_does_not_count(host: Host) -> None:

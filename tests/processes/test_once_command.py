@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.protocol.records import EffectsRecord
+from tests.support.effects import effects
 
 if TYPE_CHECKING:
     from tests.support.host import Host
@@ -33,13 +33,6 @@ def once(key: str, command: str = SAY, *, options: str = "") -> str:
     return f"cronce once {options} {key} -- sh -c '{command}' sh {key}"
 
 
-def states(host: Host) -> dict[str, str]:
-    """What the ledger knows."""
-    row = host.ledger._store.get("daily-digest", "effect#2026-11-29#000001")
-    assert isinstance(row, EffectsRecord)
-    return dict(row.effects)
-
-
 def test_an_effect_is_done_once_in_all_attempts(host: Host) -> None:
     """Twice in the first one, once more in the next one."""
     script = f"{once('ann')}; {once('ann')}; {CODE}; exit 1"
@@ -47,7 +40,7 @@ def test_an_effect_is_done_once_in_all_attempts(host: Host) -> None:
     again = host.guarded_shell(f"{once('ann')}; {CODE}; {once('ben')}", options="--trigger manual")
     assert again.wait() == 0
     assert host.logged == ["mail ann", "code 0", "code 0", "mail ben"]
-    assert states(host) == {"ann": "done", "ben": "done"}
+    assert effects(host) == {"ann": "done", "ben": "done"}
 
 
 @pytest.mark.parametrize(("options", "again"), [("", []), ("--on-unknown repeat", ["mail ann"])])
@@ -79,7 +72,7 @@ def test_the_commands_end_says_what_became_of_the_effect(host: Host, command: st
     """Its exit code is the command's own."""
     assert host.guarded_shell(f"{once('ann', command)}; {CODE}").wait() == 0
     assert host.logged == [f"code {code}"]
-    assert states(host) == {"ann": state}
+    assert effects(host) == {"ann": state}
 
 
 def test_a_command_that_cannot_be_started_was_never_tried(host: Host) -> None:
@@ -88,7 +81,7 @@ def test_a_command_that_cannot_be_started_was_never_tried(host: Host) -> None:
     assert guard.wait() == 0
     assert host.logged == ["code 127", "code 126"]
     assert guard.err.count("cannot be started") == 2
-    assert states(host) == {"ann": "never_tried"}
+    assert effects(host) == {"ann": "never_tried"}
 
 
 def test_a_failed_effect_may_be_repeated_in_the_same_attempt(host: Host) -> None:
@@ -113,7 +106,7 @@ def test_a_stop_of_all_is_awaited_and_noted(host: Host) -> None:
     guard.send(signal.SIGTERM)
     guard.wait()
     assert host.logged == ["mail ann", "end"]
-    assert states(host) == {"ann": "done"}
+    assert effects(host) == {"ann": "done"}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from cronce import Claim
 from cronce.protocol.records import SLOT_KEY, RunRecord, SlotRecord
 from cronce.stores.sqlite import SqliteStore
+from cronce.vocabulary.states import Trigger
 from tests.support.host import JOB, PERIOD, until
 
 if TYPE_CHECKING:
@@ -135,11 +136,11 @@ def test_a_replaced_holder_that_ignores_sigterm_is_killed_first(host: Host) -> N
 
 
 def test_a_holder_that_died_is_marked_lost_before_its_job_is_taken(host: Host) -> None:
-    """Another period of the job is skipped until the lease is over, then runs."""
+    """Another period of the job is skipped until the lease is over, then a person can run it."""
     holder = host.guarded_shell(WORK, period=EARLIER, options="--lease 2s")
     host.await_log(f"begin {EARLIER}")
     holder.send(signal.SIGKILL)
-    claim = host.claim_when_possible(meanwhile="OVERLAPPING", period=LATER)
+    claim = host.claim_when_possible(meanwhile="OVERLAPPING", period=LATER, trigger=Trigger.MANUAL)
     assert host.ended_run(EARLIER) == ("FAILED", "lease_lost")
     claim.complete()
 

@@ -30,7 +30,7 @@ def test_as_pid_1_it_forwards_sigterm(host: Host) -> None:
     kill(pid_1)
     assert container.wait() == 128 + signal.SIGTERM
     assert host.ended_run() == ("FAILED", "interrupted")
-    assert host.living() == []
+    assert host.working() == []
 
 
 def test_as_pid_1_it_ends_promptly_if_told_before_its_child_runs(host: Host) -> None:
@@ -42,7 +42,7 @@ def test_as_pid_1_it_ends_promptly_if_told_before_its_child_runs(host: Host) -> 
     assert container.wait() == 128 + signal.SIGTERM
     run = host.run()
     assert run is None or (run.status, run.reason) == ("FAILED", "interrupted")
-    assert host.living() == []
+    assert host.working() == []
 
 
 def test_signals_are_in_hand_before_the_ledgers_code_is_loaded() -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce.client.leadership import LEADER, Leadership
+from cronce.client.observer import Observer
 from cronce.protocol.records import MAX_CLOCK_SKEW
 from cronce.protocol.transitions import Event
 from cronce.stores.sqlite import SqliteStore
@@ -231,7 +232,7 @@ class TestCrash:
         standing_by(host)
         leader.send(signal.SIGKILL)
         leader.wait()
-        host.ledger.mark_stopped(JOB, LEADER, owner=leader.event("leading")["owner"], exit_code=137)
+        Observer(host.ledger).mark_stopped(JOB, LEADER, owner=leader.event("leading")["owner"], exit_code=137)
         marked_at = time.monotonic()
         await_fence(host, 2)
         assert time.monotonic() - marked_at < 30
@@ -356,7 +357,7 @@ class TestStoreAway:
         over = row(remote_host).lease_until
         assert over is not None
         assert float(remote_host.logged[-1].split()[2]) < over.timestamp()
-        assert len(remote_host.living()) == 1
+        assert len(remote_host.working()) == 1
         proxy.mode = Mode.PASS
         await_fence(remote_host, 2)
         assert not leader.ended
@@ -467,7 +468,7 @@ class TestHealth:
         await_event(command, "leading")
         assert health(host, name) == 0
         command.send(signal.SIGSTOP)
-        assert health(host, name) == 1
+        until(lambda: health(host, name) == 1, "no health of a stopped process")
         command.send(signal.SIGCONT)
         until(lambda: health(host, name) == 0, "health again")
         command.send(signal.SIGTERM)

@@ -59,10 +59,8 @@ def raced() -> Callable[..., dict[str, Any]]:
 @pytest.mark.parametrize(
     ("ledger_url", "periods"),
     [
-        pytest.param("sqlite", 40, id="sqlite"),
+        pytest.param("sqlite", 20, id="sqlite"),
         pytest.param("dynamodb", 8, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
-        pytest.param("postgres", 12, id="postgres", marks=pytest.mark.lane("postgres")),
-        pytest.param("valkey", 20, id="valkey", marks=pytest.mark.lane("valkey")),
     ],
     indirect=["ledger_url"],
 )
@@ -78,20 +76,20 @@ def test_processes_that_ask_within_milliseconds_start_one_child_a_period(
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    "ledger_url",
+    ("ledger_url", "periods"),
     [
-        pytest.param("sqlite", id="sqlite"),
-        pytest.param("dynamodb", id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
-        pytest.param("postgres", id="postgres", marks=pytest.mark.lane("postgres")),
-        pytest.param("valkey", id="valkey", marks=pytest.mark.lane("valkey")),
+        pytest.param("dynamodb", 200, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
+        pytest.param("sqlite", 40, id="sqlite"),
+        pytest.param("postgres", 40, id="postgres", marks=pytest.mark.lane("postgres")),
+        pytest.param("valkey", 40, id="valkey", marks=pytest.mark.lane("valkey")),
     ],
-    indirect=True,
+    indirect=["ledger_url"],
 )
-def test_sixteen_commands_race_on_each_of_200_periods_and_200_children_run(
-    ledger_url: str, raced: Callable[..., dict[str, Any]]
+def test_sixteen_commands_race_on_each_period_and_one_child_a_period_runs(
+    ledger_url: str, periods: int, raced: Callable[..., dict[str, Any]]
 ) -> None:
-    """The console script itself, 3,200 times: none works twice, none has trouble."""
-    expect_one_child_a_period(raced(ledger_url, "--periods", "200"), 200)
+    """The console script itself, up to 3,200 times: none works twice, none has trouble."""
+    expect_one_child_a_period(raced(ledger_url, "--periods", str(periods)), periods)
 
 
 def expect_one_child_a_period(result: dict[str, Any], periods: int) -> None:

@@ -99,7 +99,7 @@ def test_the_other_signals_that_end_a_program_interrupt_the_run_too(host: Host, 
     guard.send(number)
     assert guard.wait() == 128 + number
     assert host.ended_run() == ("FAILED", "interrupted")
-    assert host.living() == []
+    assert host.working() == []
 
 
 def test_signals_with_a_meaning_of_their_own_are_passed_on_and_end_nothing(host: Host) -> None:

@@ -52,7 +52,8 @@ cronce.protocol cronce.protocol.claiming cronce.protocol.holding cronce.protocol
 cronce.protocol.operations cronce.protocol.records cronce.protocol.requests cronce.protocol.overlap
 cronce.protocol.transitions
 cronce.stores cronce.stores.codec cronce.stores.store cronce.stores.urls
-cronce.client cronce.client.claim cronce.client.driver cronce.client.ledger cronce.client.reporting
+cronce.client cronce.client.claim cronce.client.driver cronce.client.heartbeat cronce.client.ledger
+cronce.client.refusal cronce.client.reporting
 cronce.client.settings cronce.client.time_source
 cronce.guard cronce.guard.attempt cronce.guard.signals
 """

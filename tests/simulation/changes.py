@@ -25,6 +25,7 @@ class Mutant:
 
 _CLAIMING, _HOLDING = "protocol/claiming.py", "protocol/holding.py"
 _SLOT, _OBSERVING = "protocol/overlap.py", "protocol/observing.py"
+_GROUPS = "protocol/groups.py"
 _RECORDS, _EFFECTS = "protocol/records.py", "protocol/effects.py"
 _ATTRIBUTES = "stores/dynamo/attributes.py"
 
@@ -32,19 +33,19 @@ MUTANTS = (
     Mutant(
         "unconditional finish",
         _HOLDING,
-        "        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:\n",
-        "        if isinstance(stands, RunRecord) and changed.status is not Status.RUNNING:\n"
-        "            changed = replace(changed, version=stands.version + 1)\n"
-        "            yield from swap(changed, stands)\n"
+        "        if not _is_run_of(row, held) or row.status is not Status.RUNNING:\n",
+        "        if isinstance(row, RunRecord) and changed.status is not Status.RUNNING:\n"
+        "            changed = replace(changed, version=row.version + 1)\n"
+        "            yield from swap(changed, row)\n"
         "            return replace(held, run=changed, sent_at=now)\n"
-        "        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:\n",
+        "        if not _is_run_of(row, held) or row.status is not Status.RUNNING:\n",
         "an old attempt's finish overwrites its successor (Powertools' idempotency)",
     ),
     Mutant(
         "rewrites whatever stands",
         _HOLDING,
-        "if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:",
-        "if not isinstance(stands, RunRecord):",
+        "if not _is_run_of(row, held) or row.status is not Status.RUNNING:",
+        "if not isinstance(row, RunRecord):",
         "a late owner renews and finishes its successor's attempt",
     ),
     Mutant(
@@ -58,6 +59,49 @@ MUTANTS = (
         "an old holder that slept is not told, and works on beside the new one (locks that are nothing but a lease)",
     ),
     Mutant(
+        "free although the job is paused",
+        _RECORDS,
+        "is_free = self.period is None and self.mode is None and self.paused_at is None and self.schema <= SCHEMA",
+        "is_free = self.period is None and self.mode is None",
+        "a paused job starts",
+    ),
+    Mutant(
+        "a pause binds claims under ALLOW only",
+        _SLOT,
+        "        if paused := (yield from step_back_if_paused(ask, held, slot)):\n            return paused\n",
+        "",
+        "a paused job starts",
+    ),
+    Mutant(
+        "a pause does not bind claims under ALLOW",
+        _CLAIMING,
+        "                if paused is not None:\n                    return paused\n",
+        "",
+        "a paused job starts",
+    ),
+    Mutant(
+        "a pause is over at its beginning",
+        _RECORDS,
+        "return self.paused_at is not None and (self.paused_until is None or now < self.paused_until)",
+        "return self.paused_until is not None and now < self.paused_until",
+        "a pause without an end binds nobody",
+    ),
+    Mutant(
+        "releasing the slot ends the pause",
+        _RECORDS,
+        "self, version=self.version + 1, period=None, attempt=None, token=None, owner=None, claimed_at=None\n",
+        "self,\n            version=self.version + 1,\n            period=None,\n            attempt=None,\n"
+        "            token=None,\n            owner=None,\n            claimed_at=None,\n            paused_at=None,\n",
+        "a job that is paused while it runs starts again",
+    ),
+    Mutant(
+        "a paused tick is begun when the pause is over",
+        _CLAIMING,
+        "    Reason.PAUSED: RefusalReason.PAUSED,\n",
+        "",
+        "a second delivery starts a tick hours late",
+    ),
+    Mutant(
         "unconditional swap",
         "stores/memory.py",
         "if _identity(existing) != _identity(expected):",
@@ -67,29 +111,29 @@ MUTANTS = (
     Mutant(
         "free although it is held",
         _RECORDS,
-        "return self.period is None and self.mode is None",
-        "return self.mode is None",
+        "is_free = self.period is None and self.mode is None",
+        "is_free = self.mode is None",
         "two runs of a job overlap",
     ),
     Mutant(
         "free although a run without a slot is announced",
         _RECORDS,
-        "return self.period is None and self.mode is None",
-        "return self.period is None and self.mode != SlotMode.CHECKING",
+        "is_free = self.period is None and self.mode is None",
+        "is_free = self.period is None and self.mode != SlotMode.CHECKING",
         "after a change of the policy, a run under FORBID starts beside a live one",
     ),
     Mutant(
         "free although its holder died while it looked",
         _RECORDS,
-        "return self.period is None and self.mode is None",
-        "return self.period is None and self.mode != SlotMode.ALLOW",
+        "is_free = self.period is None and self.mode is None",
+        "is_free = self.period is None and self.mode != SlotMode.ALLOW",
         "the next run starts without a look at the runs that hold no slot",
     ),
     Mutant(
         "free although a run waits for it",
         _RECORDS,
-        " and not self.waiting and not overtaken",
-        " and not overtaken",
+        "return is_free and not self.waiting and not overtaken",
+        "return is_free and not overtaken",
         "06:00 starts before 05:00, which waits longer",
     ),
     Mutant(
@@ -109,23 +153,30 @@ MUTANTS = (
     Mutant(
         "table's slot free although it is held",
         _ATTRIBUTES,
-        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
-        '_ABSENT_IF_FREE = ("mode", "waiting")',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting", "paused_at")',
+        '_ABSENT_IF_FREE = ("mode", "waiting", "paused_at")',
         "two runs of a job overlap",
     ),
     Mutant(
         "table's slot free although a run without a slot is announced",
         _ATTRIBUTES,
-        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
-        '_ABSENT_IF_FREE = ("period", "waiting")',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting", "paused_at")',
+        '_ABSENT_IF_FREE = ("period", "waiting", "paused_at")',
         "after a change of the policy, a run under FORBID starts beside a live one",
     ),
     Mutant(
         "table's slot free although a run waits for it",
         _ATTRIBUTES,
-        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
-        '_ABSENT_IF_FREE = ("period", "mode")',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting", "paused_at")',
+        '_ABSENT_IF_FREE = ("period", "mode", "paused_at")',
         "06:00 starts before 05:00, which waits longer",
+    ),
+    Mutant(
+        "table's slot free although the job is paused",
+        _ATTRIBUTES,
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting", "paused_at")',
+        '_ABSENT_IF_FREE = ("period", "mode", "waiting")',
+        "a paused job starts",
     ),
     Mutant(
         "table's slot free although a newer tick has held it",
@@ -165,15 +216,15 @@ MUTANTS = (
     Mutant(
         "slot taken from a late answer",
         "stores/dynamo/store.py",
-        "or not taken.is_held_as(wanted):",
-        "or taken.job != run.job:",
+        "if not wanted.is_held_as(taken):",
+        "if not isinstance(taken, SlotRecord) or taken.job != run.job:",
         "an answer to another request counts as this one's",
     ),
     Mutant(
         "unlock without owner check",
         _HOLDING,
-        "not answer.stands.is_held_as(slot):",
-        "answer.stands.period is None:",
+        "not slot.is_held_as(answer.current):",
+        "not isinstance(answer.current, SlotRecord) or answer.current.period is None:",
         "a late owner frees the next owner's slot (ShedLock on DynamoDB)",
     ),
     Mutant(
@@ -275,6 +326,25 @@ MUTANTS = (
         "a paused task goes on working when it wakes up",
     ),
     Mutant(
+        "goes on after a renewal that failed",
+        "client/claim.py",
+        "            self._lost_why = answer.why\n            raise self._lease_lost()\n        self._held = answer\n",
+        "            answer = Held(\n"
+        "                run=self._held.run, slot=self._held.slot, lease=self.lease, sent_at=self._driver.clock.now()\n"
+        "            )\n"
+        "        self._held = answer\n",
+        "a woken owner whose run was taken over works on beside its successor",
+    ),
+    Mutant(
+        "woken owner renews nothing",
+        "client/claim.py",
+        "                    self._perform(renew)\n",
+        "                    self._held = Held(\n"
+        "                        run=self._held.run, slot=None, lease=self.lease, sent_at=self._driver.clock.now()\n"
+        "                    )\n",
+        "a woken owner trusts a lease that others see as expired",
+    ),
+    Mutant(
         "renewal without effect",
         _HOLDING,
         "            lease_until=lease_end(now, held.lease),\n            checkpoint",
@@ -284,8 +354,8 @@ MUTANTS = (
     Mutant(
         "no allowance for skew",
         _RECORDS,
-        "now - max_clock_skew > self.lease_until",
-        "now + max_clock_skew > self.lease_until",
+        "now - max_clock_skew > lease_until",
+        "now + max_clock_skew > lease_until",
         "a reader whose clock is ahead takes over a living run",
     ),
     Mutant(
@@ -361,8 +431,8 @@ MUTANTS = (
     Mutant(
         "late finish completes the next attempt",
         _HOLDING,
-        "        if not _is_run_of(stands, held):\n            return lost",
-        "        if not isinstance(stands, RunRecord):\n            return lost",
+        "        if not _is_run_of(row, held):\n            return lost",
+        "        if not isinstance(row, RunRecord):\n            return lost",
         "an old attempt's success is written over its successor's failure",
     ),
     Mutant(
@@ -375,8 +445,8 @@ MUTANTS = (
     Mutant(
         "lost answer taken for a lost race",
         "protocol/operations.py",
-        "return Swapped(answer.written or answer.stands == record, answer.stands)",
-        "return Swapped(answer.written, answer.stands)",
+        "return Swapped(answer.written or answer.current == record, answer.current)",
+        "return Swapped(answer.written, answer.current)",
         "who stood back is told that its run was taken over",
     ),
     Mutant(
@@ -396,8 +466,8 @@ MUTANTS = (
     Mutant(
         "trust not looked at when handed out",
         _CLAIMING,
-        "    if now < held.trusted_until:\n",
-        "    if now < held.trusted_until + held.lease:\n",
+        "    while (yield from read_clock()) >= held.trusted_until:\n",
+        "    while (yield from read_clock()) >= held.trusted_until + held.lease:\n",
         "a claim is handed out after its trust ran out",
     ),
     Mutant(
@@ -413,6 +483,41 @@ MUTANTS = (
         "if standing.reason == Reason.REPLACED:",
         "if standing.reason == Reason.OVERLAP:",
         "two runs replace each other for ever",
+    ),
+    Mutant(
+        "skipped run begun again",
+        _CLAIMING,
+        "    Reason.OVERLAP: RefusalReason.OVERLAPPING,\n",
+        "",
+        "each further delivery of a skipped tick claims it, and one of them starts it later",
+    ),
+    Mutant(
+        "run that is too late begun again",
+        _CLAIMING,
+        "    Reason.TOO_LATE: RefusalReason.TOO_LATE,\n",
+        "",
+        "after a change of the policy, a tick that was reported as missed starts",
+    ),
+    Mutant(
+        "resumed job starts what it skipped",
+        _CLAIMING,
+        "    Reason.SUSPENDED: RefusalReason.SUSPENDED,\n",
+        "",
+        "a delivery that is repeated after the job was resumed starts a tick that was skipped",
+    ),
+    Mutant(
+        "unfinished work is skipped",
+        _CLAIMING,
+        "if standing.reason == Reason.OVERLAP and standing.attempt > 0:",
+        "if standing.reason == Reason.OVERLAP and standing.attempt > 99:",
+        "a run that crashed and whose retry meets another run is left to a person",
+    ),
+    Mutant(
+        "skip final for a person too",
+        _CLAIMING,
+        "if final is not None and not ask.trigger.by_person:",
+        "if final is not None:",
+        "nobody can run a skipped tick",
     ),
     Mutant(
         "older run replaces a newer one",
@@ -480,7 +585,7 @@ MUTANTS = (
     Mutant(
         "slot kept while others wait",
         _HOLDING,
-        "            slot = answer.stands  # a run was added to those that wait\n",
+        "            slot = answer.current  # a run was added to those that wait, or an answer was lost\n",
         "            return\n",
         "the job looks busy after its run has ended",
     ),
@@ -508,8 +613,8 @@ MUTANTS = (
     Mutant(
         "lease beyond the calendar",
         _RECORDS,
-        "if now - max_clock_skew > self.lease_until else",
-        "if now > self.lease_until + max_clock_skew else",
+        "if now - max_clock_skew > lease_until else",
+        "if now > lease_until + max_clock_skew else",
         "a foreign writer's date stops every claim with an error of arithmetic",
     ),
     Mutant(
@@ -543,8 +648,8 @@ MUTANTS = (
     Mutant(
         "notes on whatever tail stands",
         _EFFECTS,
-        "isinstance(answer.stands, EffectsRecord) and _is_of(answer.stands, held.run):",
-        "isinstance(answer.stands, EffectsRecord):",
+        "isinstance(answer.current, EffectsRecord) and _is_of(answer.current, held.run):",
+        "isinstance(answer.current, EffectsRecord):",
         "an old attempt goes on in its successor's tail",
     ),
     Mutant(
@@ -613,8 +718,8 @@ MUTANTS = (
     Mutant(
         "newer schema read as our own",
         "stores/codec.py",
-        "or schema > SCHEMA:",
-        "or schema > SCHEMA + 1:",
+        "or schema > known_schema:",
+        "or schema > known_schema + 1:",
         "a run of a newer version is taken over",
     ),
     *(
@@ -641,21 +746,21 @@ MUTANTS = (
                 "return None if scheduled_at else",
                 "a forged event makes a row for a time at which nothing is due",
             ),
-            (
-                "ticks before a deployment forgotten",
-                "due_ticks.py",
-                "pending=(*memory.pending, *more)",
-                "pending=memory.pending",
-                "a tick that was lost just before its schedule changed, or its job was renamed, has no row",
-            ),
-            (
-                "new target taken for a new job",
-                "due_ticks.py",
-                "if timing == memory.timing and target != memory.target:",
-                "if timing != memory.timing and target != memory.target:",
-                "ticks around a deployment are not judged",
-            ),
         )
+    ),
+    Mutant(
+        "ticks before a deployment forgotten",
+        "watch/due_ticks.py",
+        "pending=(*memory.pending, *more)",
+        "pending=memory.pending",
+        "a tick that was lost just before its schedule changed, or its job was renamed, has no row",
+    ),
+    Mutant(
+        "new target taken for a new job",
+        "watch/due_ticks.py",
+        "if timing == memory.timing and target != memory.target:",
+        "if timing != memory.timing and target != memory.target:",
+        "ticks around a deployment are not judged",
     ),
     Mutant(
         "definition read only once",
@@ -663,5 +768,112 @@ MUTANTS = (
         "if name in self._read and self._read[name][0] == modified_at:",
         "if name in self._read:",
         "after a deployment the watchdog judges and starts by the schedule, policy and revision of before",
+    ),
+    Mutant(
+        "takes a group while its holder is alive",
+        _GROUPS,
+        "if slot.liveness(now, max_clock_skew=ask.max_clock_skew) is not Liveness.EXPIRED:",
+        "if slot.liveness(now, max_clock_skew=ask.max_clock_skew) is Liveness.NO_LEASE:",
+        "runs of two jobs of a group overlap",
+    ),
+    Mutant(
+        "a group's lease ends without the allowance for skew",
+        _GROUPS,
+        "slot.liveness(now, max_clock_skew=ask.max_clock_skew)",
+        "slot.liveness(now + ask.max_clock_skew, max_clock_skew=ask.max_clock_skew)",
+        "a host whose clock is ahead starts beside a live run of the group",
+    ),
+    Mutant(
+        "a group is taken with a clock that is wrong",
+        _GROUPS,
+        "return (yield from read_skew()) <= bearable_skew(lease, max_clock_skew=ask.max_clock_skew)",
+        "return lease > timedelta(0)",
+        "a host whose clock is an hour ahead starts beside a live run of the group",
+    ),
+    Mutant(
+        "ignores whose job holds the group",
+        _GROUPS,
+        "    if slot.of_job == ask.job:\n",
+        "    if slot.of_job:\n",
+        "whoever has the slot of its own job takes the group from another one",
+    ),
+    Mutant(
+        "takes its job's group without a look at the slot",
+        _GROUPS,
+        " and own.held_by(held.run)\n",
+        "\n",
+        "a claimant that was frozen takes the group from its successor",
+    ),
+    Mutant(
+        "a group's fence does not know that of the job",
+        _GROUPS,
+        "fence=max(slot.fence, held.fence if held.slot else 0) + 1",
+        "fence=slot.fence + 1",
+        "a store of effects refuses a job from the day on which it joins a group",
+    ),
+    Mutant(
+        "a pause does not end the wait for a group",
+        _GROUPS,
+        "        if paused := (yield from step_back_if_paused(ask, held, (yield from get_slot(ask.job)))):\n"
+        "            return paused\n",
+        "",
+        "a job starts that a person paused while it waited",
+    ),
+    Mutant(
+        "a claim without its group",
+        _CLAIMING,
+        "            if ask.policy.exclusion_group is not None:\n",
+        "            if ask.policy.exclusion_group == '':\n",
+        "runs of two jobs of a group overlap",
+    ),
+    Mutant(
+        "refused for a lost group with a run that is RUNNING",
+        _CLAIMING,
+        "if renewed.group is None or ask.policy.exclusion_group is None:",
+        "if renewed.group is None or ask.policy.exclusion_group:",
+        "a claimant that was frozen before it began leaves a RUNNING run behind",
+    ),
+    Mutant(
+        "the lease of a group is not renewed",
+        _HOLDING,
+        "    if held.group is None:\n        return (yield from _rewrite(held, renewed))\n",
+        "    if held.lease:\n        return (yield from _rewrite(held, renewed))\n",
+        "another job of the group starts beside long work",
+    ),
+    Mutant(
+        "trust counts from the lease of the run, not from the group's",
+        _HOLDING,
+        "return written if isinstance(written, Lost) else replace(written, sent_at=kept.sent_at)",
+        "return written",
+        "an owner that was frozen between the two requests trusts a lease that has expired",
+    ),
+    Mutant(
+        "renews a group that is another's",
+        _HOLDING,
+        "        if not group.is_held_as(current):\n",
+        "        if not isinstance(current, GroupSlotRecord):\n",
+        "an owner that woke up takes the group back from a live run",
+    ),
+    Mutant(
+        "frees a group that is another's",
+        _HOLDING,
+        "if answer.written or not slot.is_held_as(answer.current):",
+        "if answer.written or not (slot.is_held_as(answer.current) or isinstance(answer.current, GroupSlotRecord)):",
+        "a late end lets a third run of the group start beside the second",
+    ),
+    Mutant(
+        "frees the group before the run has ended",
+        _HOLDING,
+        "    written = yield from _rewrite(held, finished)\n    if isinstance(written, Lost):\n",
+        "    if held.group:\n        yield from free_slot(held.group)\n"
+        "    written = yield from _rewrite(held, finished)\n    if isinstance(written, Lost):\n",
+        "the next run of the group starts although the end of this one is not recorded",
+    ),
+    Mutant(
+        "an observer frees the group of any run of the job",
+        _OBSERVING,
+        "group.of_job == run.job and run.is_attempt(group.attempt, group.token)",
+        "group.of_job == run.job",
+        "the recorder hears late of a task, and frees the group of its successor",
     ),
 )

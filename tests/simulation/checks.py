@@ -12,7 +12,7 @@ from pathlib import Path
 import cronce
 import cronce_lambdas
 from tests.simulation.effects import EffectSearch, plan, short_segments
-from tests.simulation.exhaustive import default_plan
+from tests.simulation.exhaustive import default_plan, group_plan
 from tests.simulation.fleet import Fleet
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
@@ -24,7 +24,7 @@ def main() -> int:
     """Print what was caught, if anything; the exit code is 1 then."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.checks", description=__doc__)
     parser.add_argument("--package", required=True, help="the folder that the packages must come from")
-    parser.add_argument("searches", nargs="+", choices=["exhaustive", "effects", "fleet", "machines"])
+    parser.add_argument("searches", nargs="+", choices=["exhaustive", "groups", "effects", "fleet", "machines"])
     options = parser.parse_args()
     for package in (cronce, cronce_lambdas):
         if not Path(str(package.__file__)).is_relative_to(options.package):
@@ -44,6 +44,9 @@ def _runs(search: str) -> Iterator[tuple[str, Callable[[], object]]]:
         case "exhaustive":
             for scenario, bound in default_plan():
                 yield f"exhaustive: {scenario}", scenario.search(bound).hunt
+        case "groups":
+            for scenario, bound in group_plan():
+                yield f"groups: {scenario}", scenario.search(bound).hunt
         case "effects":
             for size, on_unknown, attempts, faults in plan():
                 with short_segments(size):

@@ -16,14 +16,14 @@ from datetime import timedelta
 from functools import partial
 from itertools import permutations, product
 
-from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
+from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord, SlotRecord
 from cronce.protocol.requests import ClaimRequest, bearable_skew
 from cronce.vocabulary.names import RunName
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost, Policy
 from cronce.vocabulary.states import Status
 from cronce.vocabulary.values import replace
-from tests.simulation.actors import DONE, FAILED, claimant, person, recorder, watchdog
-from tests.simulation.interleavings import EPOCH, JOB, Bound, Figures, Search
+from tests.simulation.actors import DONE, FAILED, claimant, pauser, person, recorder, resumer, watchdog
+from tests.simulation.interleavings import EPOCH, JOB, OTHER_JOB, Bound, Figures, Search
 from tests.simulation.processes import Process, Script
 
 LEASE = timedelta(seconds=20)
@@ -43,6 +43,7 @@ _OBSERVERS: Mapping[str, Callable[[str, str], Script]] = {
     "recorder": partial(recorder, owner="a"),
     "person": person,
 }
+_SCRIPTS = {**_OBSERVERS, "pauser": pauser, "resumer": resumer}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +52,17 @@ class Scenario:
 
     Attributes:
         same: True if both claim the same period, False for two periods of one job.
-        observer: `watchdog`, `recorder`, `person` or None.
+        observer: `watchdog`, `recorder`, `person`, `pauser`, `resumer` or None.
         fails: True if the first claimant's work fails; one retry is allowed then.
+        gives_up: True if the first claimant stops when it cannot renew its lease, and writes so.
         ahead: How far the clocks of the second claimant and the observer are ahead of the first one's.
         skew: How far the second claimant believes its clock to be from the store's.
         deadline: The starting deadline.
         foreign: True if a foreign writer left a RUNNING row without a lease.
+        paused: True if a person paused the job an hour before.
         before: The first claimant's policy, if the second is of a later deployment with another one.
+        group: True if the job is in an exclusion group.
+        others: True if the second claimant is of another job of the group.
     """
 
     concurrency: ConcurrencyPolicy
@@ -65,19 +70,27 @@ class Scenario:
     same: bool
     observer: str | None = None
     fails: bool = False
+    gives_up: bool = False
     ahead: timedelta = MAX_CLOCK_SKEW
     skew: timedelta = timedelta(0)
     deadline: timedelta | None = None
     foreign: bool = False
+    paused: bool = False
     before: ConcurrencyPolicy | None = None
+    group: bool = False
+    others: bool = False
 
     def __str__(self) -> str:
         words = [self.concurrency, self.on_lost, "one period" if self.same else "two periods"]
+        words += ["of two jobs"] if self.others else []
+        words += ["of a group"] if self.group else []
         words += [f"with {self.observer}"] if self.observer else []
         words += ["work fails"] if self.fails else []
+        words += ["gives up"] if self.gives_up else []
         words += [f"clock {self.ahead.total_seconds():+g} s"]
         words += [f"skew {self.skew.total_seconds():g} s"] if self.skew else []
         words += ["foreign row"] if self.foreign else []
+        words += ["paused"] if self.paused else []
         words += [f"after {self.before}"] if self.before else []
         words += [f"deadline {self.deadline.total_seconds():g} s"] if self.deadline else []
         return " ".join(words)
@@ -90,25 +103,29 @@ class Scenario:
             lease=LEASE,
             backoff_limit=int(self.fails),
             starting_deadline=self.deadline,
+            exclusion_group="billing" if self.group else None,
         )
         earlier = replace(policy, concurrency_policy=self.before) if self.before else policy
         first = ClaimRequest(run=RunName.of(JOB, "11-29", EPOCH), token="ta", owner="a", policy=earlier)
         period = "11-29" if self.same else "11-30"
         scheduled_at = EPOCH if self.same else EPOCH + timedelta(seconds=1)
-        second = ClaimRequest(run=RunName.of(JOB, period, scheduled_at), token="tb", owner="b", policy=policy)
+        job = OTHER_JOB if self.others else JOB
+        second = ClaimRequest(run=RunName.of(job, period, scheduled_at), token="tb", owner="b", policy=policy)
         outcome = FAILED if self.fails else DONE
         processes = [
-            Process("a", partial(claimant, first, beats=1, outcome=outcome)),
+            Process("a", partial(claimant, first, beats=1, outcome=outcome, gives_up=self.gives_up)),
             Process("b", partial(claimant, second), ahead=self.ahead, skew=self.skew),
         ]
         asks = [first, second]
         if self.observer:
-            script = partial(_OBSERVERS[self.observer], JOB, first.period)
+            script = partial(_SCRIPTS[self.observer], JOB, first.period)
             processes.append(Process(self.observer, script, ahead=self.ahead))
         foreign = RunRecord(
             job=JOB, period=first.period, version=1, status=Status.RUNNING, attempt=1, token="tz", owner="z"
         )
-        return Search(processes, asks, bound=bound, stands=foreign if self.foreign else None)
+        slot = SlotRecord(job=JOB, version=1, paused_at=EPOCH - timedelta(hours=1), paused_by="ann", paused_why="why")
+        stands = foreign if self.foreign else slot if self.paused else None
+        return Search(processes, asks, bound=bound, stands=stands)
 
 
 def quick_plan() -> Iterator[tuple[Scenario, Bound]]:
@@ -126,10 +143,16 @@ def default_plan() -> Iterator[tuple[Scenario, Bound]]:
     for policy in (allow, forbid, wait, replacing):
         yield Scenario(concurrency=policy, same=True, foreign=True), QUIET
         yield Scenario(concurrency=policy, same=False, deadline=timedelta(seconds=12)), QUIET
+        yield Scenario(concurrency=policy, same=False, paused=True, observer="resumer"), TIMELESS
+    for policy in (forbid, wait, replacing):
+        yield Scenario(concurrency=policy, same=False, observer="pauser"), TIMELESS
     yield Scenario(concurrency=forbid, same=True, ahead=far, skew=far), COARSE
     yield Scenario(concurrency=forbid, same=True, ahead=_farthest_apart()), COARSE
     yield Scenario(concurrency=forbid, same=True, on_lost=OnLost.HOLD), COARSE
     yield Scenario(concurrency=forbid, same=True, fails=True), COARSE
+    yield Scenario(concurrency=forbid, same=True, gives_up=True), COARSE
+    yield Scenario(concurrency=allow, same=True, gives_up=True, observer="watchdog"), COARSE
+    yield Scenario(concurrency=forbid, same=False, gives_up=True), QUIET
     yield Scenario(concurrency=allow, same=True, on_lost=OnLost.HOLD, observer="recorder"), COARSE
     yield Scenario(concurrency=forbid, same=True, observer="recorder"), COARSE
     yield Scenario(concurrency=forbid, same=True, on_lost=OnLost.HOLD, observer="person"), QUIET
@@ -142,6 +165,17 @@ def default_plan() -> Iterator[tuple[Scenario, Bound]]:
     yield Scenario(concurrency=forbid, same=False, before=allow), COARSE
     yield Scenario(concurrency=allow, same=False, before=forbid), QUIET
     yield Scenario(concurrency=wait, same=False, before=allow), QUIET
+
+
+def group_plan() -> Iterator[tuple[Scenario, Bound]]:
+    """Exclusion groups: two jobs of one, and two runs of one of its jobs; half a minute in all."""
+    grouped = partial(Scenario, concurrency=ConcurrencyPolicy.FORBID, same=False, group=True)
+    yield grouped(others=True, gives_up=True), TIMELESS
+    yield grouped(same=True), QUIET
+    yield grouped(others=True), QUIET
+    yield grouped(), QUIET
+    yield grouped(others=True, observer="recorder"), QUIET
+    yield grouped(others=True, concurrency=ConcurrencyPolicy.WAIT), QUIET
 
 
 def _farthest_apart() -> timedelta:

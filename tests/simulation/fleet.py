@@ -30,6 +30,7 @@ from unittest.mock import patch
 from cronce.client.claim import Claim
 from cronce.client.driver import Driver
 from cronce.client.ledger import Ledger
+from cronce.client.observer import Observer
 from cronce.client.time_source import SteadyClock
 from cronce.protocol.observing import LOST_REASONS, mark_lost
 from cronce.protocol.records import RunRecord, run_key
@@ -86,6 +87,20 @@ def changing_jobs() -> tuple[Job, ...]:
     orders = {"there and back": (allow, forbid), "all": (allow, replacing, wait, allow, forbid, wait, replacing)}
     return tuple(
         Job(name=name, every=900, work=(5, 2000), policy=policy, deployments=order) for name, order in orders.items()
+    )
+
+
+def grouped_jobs() -> tuple[Job, ...]:
+    """Jobs of one exclusion group that are due at the same moments, and one without."""
+
+    def job(name: str, every: float, **policy: object) -> Job:
+        return Job(name=name, every=every, work=(5, 400), policy=Policy(lease=LEASE, backoff_limit=2, **policy))  # type: ignore[arg-type]
+
+    return (
+        job("close", 1800, exclusion_group="billing"),
+        job("bills", 1800, exclusion_group="billing", concurrency_policy=ConcurrencyPolicy.WAIT),
+        job("hold", 3600, exclusion_group="billing", on_lost=OnLost.HOLD),
+        job("alone", 3600),
     )
 
 
@@ -288,6 +303,8 @@ class Fleet:
         except LeaseLostError:
             self.counts["leases lost"] += 1
             self._log(job.name, proc.name, f"lost {period}")
+            self._acting[job.name].pop(proc, None)
+            claim.give_up()
             return exit_codes.LEASE_LOST
         finally:
             self._acting[job.name].pop(proc, None)
@@ -323,20 +340,24 @@ class Fleet:
         Raises:
             LeaseLostError: The task must not act any more.
         """
-        if claim.lost:
+        asleep = claim.trust_left <= 0
+        if claim.is_lost():
             claim.check()
+        self.counts["woken"] += asleep
         self.counts["acts"] += 1
         if claim.trust_left <= 0:
             self._hold(job.name, f"who acts trusts its claim: {claim.record.owner} does not")
         self._hold(job.name, broken_by_trust(claim._held, self._table.rows(claim.job, claim.record.key), claim._policy))
-        for other in self._acting[job.name].values():
+        everywhere = self._acting.values() if claim._held.group else [self._acting[job.name]]
+        for other in [each for acting in everywhere for each in acting.values()]:
             if other is not claim and other.trust_left > 0:
                 policies, rows = {claim._policy, other._policy}, self._table.rows(claim.job, claim.record.key)
                 self._hold(job.name, broken_by_overlap(claim._held, other._held, policies, rows))
         if claim._held.slot is not None:
-            if claim.fence < self._fences[job.name]:
-                self._hold(job.name, f"fences rise: {claim.fence} acts after {self._fences[job.name]}")
-            self._fences[job.name] = claim.fence
+            effects = claim._held.group.job if claim._held.group else job.name
+            if claim.fence < self._fences[effects]:
+                self._hold(job.name, f"fences rise: {claim.fence} acts after {self._fences[effects]}")
+            self._fences[effects] = claim.fence
 
     def _ledger(self, name: str, job: Job, host: Host) -> Ledger:
         return Ledger(
@@ -362,7 +383,7 @@ class Fleet:
         """Tell the ledger that the task stopped; the platform may tell it late, twice or never."""
         ledger = Ledger(self._wire("recorder", None), clock=HostClock(self._kernel, ahead=0.0), owner="recorder")
         try:
-            ledger.mark_stopped(job.name, period_at(tick), owner=proc.name, exit_code=exit_code)
+            Observer(ledger).mark_stopped(job.name, period_at(tick), owner=proc.name, exit_code=exit_code)
         except LedgerUnavailableError:
             self.counts["events lost"] += 1
 
@@ -420,13 +441,15 @@ class Fleet:
         kind = self._rng.randrange(3) if isinstance(run, RunRecord) and run.attempt > 0 else 0
         try:
             if kind == 0:
-                ledger.mark_stopped(job.name, period, owner=self._rng.choice([forged, *elsewhere]), exit_code=137)
+                Observer(ledger).mark_stopped(
+                    job.name, period, owner=self._rng.choice([forged, *elsewhere]), exit_code=137
+                )
             elif kind == 1:
-                ledger.mark_not_started(
+                Observer(ledger).mark_not_started(
                     job.name, period, owner=forged, error="forged", scheduled_at=None, trigger=Trigger.SCHEDULE
                 )
             else:
-                ledger.mark_missed(job.name, period, reason=Reason.NEVER_DELIVERED, scheduled_at=None)
+                Observer(ledger).mark_missed(job.name, period, reason=Reason.NEVER_DELIVERED, scheduled_at=None)
         except LedgerUnavailableError:
             self.counts["events lost"] += 1
 
@@ -456,7 +479,7 @@ class Fleet:
                 continue
             self.counts[run.status] += 1
             exhausted = run.status is Status.FAILED and run.failures > job.policy.backoff_limit
-            late = job.policy.starting_deadline is not None and run.status in (Status.MISSED, Status.SKIPPED)
+            late = job.policy.starting_deadline is not None and run.status is Status.MISSED
             if not (_settled(run) or exhausted or late):
                 self._hold(job.name, f"nothing is stuck: after hours of calm {shown(run)}")
 
@@ -471,8 +494,8 @@ class Fleet:
 
 
 def _settled(run: RunRecord) -> bool:
-    """True if no machine begins another attempt: it is done, or a newer run replaced it."""
-    return run.status is Status.SUCCEEDED or run.reason == Reason.REPLACED
+    """True if no machine begins another attempt: it is done, skipped or too late, or a newer run replaced it."""
+    return run.status in (Status.SUCCEEDED, Status.SKIPPED) or run.reason in (Reason.REPLACED, Reason.TOO_LATE)
 
 
 def period_at(tick: float) -> str:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from cronce.protocol.operations import Get, Now, Running, Skew, Sleep, StopTask, Swap, Swapped, Take, Woke
 from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
 from cronce.protocol.requests import ClaimRequest
+from cronce.vocabulary.names import group_key
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Status
 from tests.simulation.processes import UNANSWERED, AwaitEnd, Local, Process, Work, frozen
@@ -40,6 +41,7 @@ EPOCH = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When every search begins."""
 
 JOB = "daily-digest"
+OTHER_JOB = "invoices"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class Step(NamedTuple):
 
 
 class Search:
-    """All states of a few processes over the rows of one job."""
+    """All states of a few processes over the rows of one job, or of the jobs of one exclusion group."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class Search:
         asks: Sequence[ClaimRequest],
         *,
         bound: Bound,
-        stands: RunRecord | None = None,
+        stands: RunRecord | SlotRecord | None = None,
     ) -> None:
         """Prepare; nothing is explored yet.
 
@@ -129,15 +131,18 @@ class Search:
             processes: Who takes part.
             asks: What the first of them claim; the others are observers.
             bound: How far to go.
-            stands: The first claimant's run, where one stands already.
+            stands: The first claimant's run, or the slot, where one stands already.
         """
         self._processes = processes
         self._names = [process.name for process in processes]
         self._asks = asks
-        self._policy = asks[-1].policy  # the one in force
+        self._policies = {ask.job: ask.policy for ask in asks}  # the last one of a job is in force
         self._bound = bound
-        self._periods = tuple(sorted({ask.period for ask in asks}))
-        self._keys = {key: place for place, key in enumerate((SLOT_KEY, *map(run_key, self._periods)))}
+        self._runs = tuple(sorted({(ask.job, ask.period) for ask in asks}))
+        groups = sorted({group_key(ask.policy.exclusion_group) for ask in asks if ask.policy.exclusion_group})
+        slots = [(job, SLOT_KEY) for job in (*sorted(self._policies), *groups)]
+        runs = [(job, run_key(period)) for job, period in self._runs]
+        self._keys = {key: place for place, key in enumerate((*slots, *runs))}
         self._records: list[Record | None] = [None]
         self._identities = [identity(None)]
         self._places = [-1]
@@ -148,7 +153,7 @@ class Search:
         self._taken: dict[tuple[int, int], int | None] = {}
         self._right: set[Hashable] = set()
         self._closed: set[tuple[int, ...]] = set()
-        rows = tuple(self._number(stands) if stands and key == stands.key else 0 for key in self._keys)
+        rows = tuple(self._number(stands) if stands and key == (stands.job, stands.key) else 0 for key in self._keys)
         self.start = State(timedelta(0), rows, (0,) * len(processes), 0, (), bound.faults, bound.jumps)
 
     def explore(self) -> Figures:
@@ -251,17 +256,17 @@ class Search:
             case Now():
                 goes("reads the clock", rows, state.at, EPOCH + state.at + self._processes[number].ahead)
                 return  # to die here is to die at the next step
-            case Get(_, key):
-                stands = rows[self._keys[key]]
+            case Get(job, key):
+                stands = rows[self._keys[job, key]]
                 goes(f"reads {key}", rows, stands, self._records[stands])
-            case Running():
-                runs = [self._records[each] for each in rows[1:]]
-                running = tuple(run for run in runs if isinstance(run, RunRecord) and run.status is Status.RUNNING)
-                goes("reads the running runs", rows, rows, running)
+            case Running(job):
+                runs = [run for each in rows if isinstance(run := self._records[each], RunRecord) and run.job == job]
+                goes("reads the running runs", rows, rows, tuple(run for run in runs if run.status is Status.RUNNING))
             case Swap() | Take() as asks:
                 write = self._number_of_write(asks)
                 written = self._written(rows, write)
-                place = self._keys[asks.record.key if isinstance(asks, Swap) else SLOT_KEY]
+                row = (asks.record.job, asks.record.key) if isinstance(asks, Swap) else (asks.run.job, SLOT_KEY)
+                place = self._keys[row]
                 stands = (written or rows)[place]
                 if written is None:
                     goes("is not allowed to write", rows, (False, stands), Swapped(False, self._records[stands]))
@@ -317,7 +322,7 @@ class Search:
             number = self._numbers[key] = len(self._records)
             self._records.append(record)
             self._identities.append(identity(record))
-            self._places.append(self._keys[record.key] if record else -1)
+            self._places.append(self._keys[record.job, record.key] if record else -1)
         return number
 
     def _number_of_write(self, write: Swap | Take) -> int:
@@ -336,7 +341,7 @@ class Search:
         if (rows, record) not in self._right:
             after = self._records[record]
             assert after is not None
-            if broken := broken_by_write(self._table(rows), after, self._policy):
+            if broken := broken_by_write(self._table(rows), after, self._policies.get(after.job, Policy())):
                 raise BrokenRuleError(f"{broken}; to be written: {shown(after)}")
             self._right.add((rows, record))
         return (*rows[:place], record, *rows[place + 1 :])
@@ -348,7 +353,7 @@ class Search:
                 same = self._identities[rows[self._places[record]]] == self._identities[expected]
                 return record if same else None
             case Take(run, at):
-                stands = rows[self._keys[SLOT_KEY]]
+                stands = rows[self._keys[run.job, SLOT_KEY]]
                 if (write, stands) not in self._taken:
                     slot = self._records[stands] or SlotRecord(job=run.job, version=0)
                     assert isinstance(slot, SlotRecord)
@@ -389,9 +394,9 @@ class Search:
         if state.rows not in self._closed:
             self._closed.add(state.rows)
             later = EPOCH + timedelta(days=1)
-            _raise(broken_at_the_end(self._table(state.rows), self._policy, job=JOB, periods=self._periods, now=later))
+            _raise(broken_at_the_end(self._table(state.rows), self._policies, self._runs, now=later))
 
-    def _table(self, rows: tuple[int, ...]) -> dict[str, Record]:
+    def _table(self, rows: tuple[int, ...]) -> dict[tuple[str, str], Record]:
         stands = ((key, self._records[number]) for key, number in zip(self._keys, rows, strict=True))
         return {key: record for key, record in stands if record is not None}
 

@@ -31,16 +31,17 @@ from cronce.aws.sdk import Service
 from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger
 from cronce.ecs import CallUnavailableError, Launcher
+from cronce.operate.event_bus import EventBus
 from cronce.protocol.records import RunRecord, run_key
 from cronce.protocol.retrying import MOST_LAUNCHES, Relaunch, after_attempt, never_began
 from cronce.vocabulary.environment import LAUNCH, PERIOD, TRIGGER
 from cronce.vocabulary.errors import LeaseLostError, LedgerUnavailableError
 from cronce.vocabulary.names import scheduled_time_of
 from cronce.vocabulary.states import Trigger
-from cronce_lambdas.look_at_job import MEMORY
-from cronce_lambdas.notices import Bus
+from cronce.watch.look_at_job import MEMORY
+from cronce.watch.turns import OWNER
 from cronce_lambdas.recorder import Recorder
-from cronce_lambdas.watchdog import OWNER, Watchdog
+from cronce_lambdas.watchdog import Watchdog
 from tests.lambdas.events import SETTINGS, letter, stopped
 from tests.simulation.deployments import RENAMED, Deployments, schedule_of
 from tests.simulation.fleet import DAY, DEPLOYED_EVERY, LEASE, ROUND, Fleet, Job, changing_jobs, main, period_at
@@ -276,7 +277,7 @@ class Machines(Fleet):
             SETTINGS,
             ledger=Ledger(self._wire("recorder", None), clock=clock, owner="recorder"),
             launcher=Launcher(group=GROUP, scheduler=self._scheduler),
-            bus=Bus(self._events),
+            bus=EventBus(self._events),
             clock=clock,
         )
 
@@ -300,7 +301,7 @@ class Machines(Fleet):
             SETTINGS,
             ledger=Ledger(self._wire("watchdog", None), clock=clock, owner=OWNER),
             launcher=launcher,
-            bus=Bus(self._events),
+            bus=EventBus(self._events),
             ecs=Service("ecs", client=FakeEcs()),
             clock=clock,
         )

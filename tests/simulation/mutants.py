@@ -53,7 +53,7 @@ def caught_by(mutant: Mutant | None) -> str | None:
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, package in _PACKAGES.items():
-            shutil.copytree(package, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(package, Path(folder) / name)
         if mutant:
             (Path(folder) / mutant.path).write_text(mutated(mutant, source(mutant)))
         environ = os.environ | {
@@ -75,8 +75,9 @@ def caught_by(mutant: Mutant | None) -> str | None:
 def _checks(mutant: Mutant | None, folder: str, pytest: list[str]) -> list[tuple[str, list[str]]]:
     """What is run on the copy, by its name: the fastest first, or with LONG=1 what finds without being told where."""
     if mutant and mutant.file.startswith("stores/dynamo/"):
-        tests = ("tests/conformance/test_store_contract.py", "tests/hostile/test_answers.py")
-        return [("tests of the store: ", [*pytest, *tests, "-k", "moto or UpdateItem"])]
+        stores = ("tests/conformance/test_store_contract.py", "tests/conformance/test_dynamo_rows.py")
+        tests = (*stores, "tests/hostile/test_answers.py")
+        return [("tests of the store: ", [*pytest, *tests, "-m", "slow or not slow", "-k", "moto or UpdateItem"])]
     searches = [sys.executable, "-m", "tests.simulation.checks", "--package", folder, *_searches(mutant)]
     checks = [("unit tests: ", [*pytest, *_unit_tests(mutant)]), ("", searches)]
     return checks[::-1] if os.environ.get("LONG") == "1" else checks
@@ -85,20 +86,25 @@ def _checks(mutant: Mutant | None, folder: str, pytest: list[str]) -> list[tuple
 def _searches(mutant: Mutant | None) -> list[str]:
     """Those that reach the changed file: the exhaustive search only drives the protocol."""
     if mutant is None:
+        # Not "groups": test_exhaustive.py makes the same search of the package as it is.
         return ["exhaustive", "effects", "fleet", "machines"]
     if mutant.file.endswith("/effects.py"):
         return ["effects"]
-    if mutant.package != "cronce" or mutant.file.startswith("ecs/"):
+    if mutant.file.endswith("/groups.py") or "group" in mutant.name:
+        return ["groups"]
+    if mutant.package != "cronce" or mutant.file.startswith(("ecs/", "watch/")):
         return ["machines"]
     return ["exhaustive", "effects", "fleet"] if mutant.file.startswith("protocol/") else ["fleet"]
 
 
 def _unit_tests(mutant: Mutant | None) -> list[str]:
     """Those of the protocol, or of the changed file of the Lambda functions."""
-    if mutant and mutant.package == "cronce_lambdas":
-        return [str(_REPOSITORY / "tests" / "lambdas" / f"test_{mutant.file}")]
+    if mutant and (mutant.package == "cronce_lambdas" or mutant.file.startswith("watch/")):
+        return [str(_REPOSITORY / "tests" / "lambdas" / f"test_{Path(mutant.file).name}")]
     folder = _REPOSITORY / "tests" / "unit"
-    names = [f"test_{name}.py" for name in ("claiming", "holding", "overlap", "observing", "states")]
+    names = [
+        f"test_{name}.py" for name in ("claiming", "holding", "overlap", "groups", "observing", "pausing", "states")
+    ]
     names += ["test_effects.py", "test_claim_effects.py"]
     return [str(folder / name) for name in names if (folder / name).exists()]
 

@@ -11,7 +11,7 @@ from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Status
 from tests.simulation import processes
-from tests.simulation.exhaustive import FINE, QUIET, Scenario, default_plan, quick_plan, wide_plan
+from tests.simulation.exhaustive import FINE, QUIET, Scenario, default_plan, group_plan, quick_plan, wide_plan
 from tests.simulation.interleavings import Bound
 from tests.simulation.rules import BrokenRuleError
 
@@ -30,11 +30,11 @@ def test_no_interleaving_breaks_a_promise(scenario: Scenario, bound: Bound) -> N
 
 @pytest.mark.prove
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("scenario", "bound"), [*default_plan(), *wide_plan()], ids=str)
+@pytest.mark.parametrize(("scenario", "bound"), [*default_plan(), *group_plan(), *wide_plan()], ids=str)
 def test_no_interleaving_breaks_a_promise_within_the_wide_bound(
     scenario: Scenario, bound: Bound, record_property: Callable[[str, object], None]
 ) -> None:
-    """The longer scenarios, then each policy with each observer."""
+    """The longer scenarios, exclusion groups, then each policy with each observer."""
     figures = scenario.search(bound).explore()
 
     for name, covered in (("scenarios", 1), ("states", figures.states), ("schedules", figures.schedules)):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce.protocol import overlap
-from cronce.protocol.records import Liveness, RunRecord
+from cronce.protocol.records import GroupSlotRecord, Liveness, RunRecord
 from cronce.vocabulary.states import Status
-from tests.simulation.fleet import Fleet, changing_jobs
+from tests.simulation.fleet import Fleet, changing_jobs, grouped_jobs
 from tests.simulation.rules import BrokenRuleError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_half_a_day_of_a_fleet_breaks_no_promise(seed: int) -> None:
     fleet.run()
 
     assert fleet.counts["tasks"] > fleet.counts["ticks"] > 200
-    assert min(fleet.counts[what] for what in ("crashes", "pauses", "stops", "leases lost", "unavailable")) > 0
+    assert min(fleet.counts[what] for what in ("crashes", "pauses", "stops", "leases lost", "woken", "unavailable")) > 0
     assert min(fleet.counts[what] for what in ("forged", "unreadable")) > 0
 
 
@@ -75,6 +75,24 @@ def test_deployments_that_change_the_policy_break_no_promise(seed: int) -> None:
     fleet = Fleet(seed, days=0.5, jobs=changing_jobs())
     fleet.run()
     assert fleet.counts["completed"] > 20
+
+
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.prove), pytest.param(3, marks=pytest.mark.prove)]
+)
+def test_jobs_of_a_group_never_overlap_in_a_fleet(seed: int) -> None:
+    """They are due at the same moments, crash, freeze and lose their way to the table; all of them get their turn."""
+    fleet = Fleet(seed, days=0.5, jobs=grouped_jobs())
+    fleet.run()
+    assert fleet.counts["completed"] > 20
+    assert fleet.counts["leases lost"] > 0
+
+
+def test_a_fleet_whose_groups_have_no_lease_overlaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fleet sees what the lease is for."""
+    monkeypatch.setattr(GroupSlotRecord, "liveness", lambda *_, **__: Liveness.EXPIRED)
+    with pytest.raises(BrokenRuleError, match="group"):
+        Fleet(1, days=0.5, jobs=grouped_jobs()).run()
 
 
 def test_without_the_look_for_runs_of_allow_a_change_of_the_policy_breaks_a_promise(

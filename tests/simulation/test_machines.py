@@ -9,8 +9,9 @@ import pytest
 from cronce import Policy
 from cronce.protocol.records import RunRecord
 from cronce.protocol.retrying import Leave
-from cronce_lambdas import look_at_job, lost_runs, recorder
-from cronce_lambdas.due_ticks import Verdict
+from cronce.watch import look_at_job, lost_runs
+from cronce.watch.due_ticks import TickVerdict
+from cronce_lambdas import recorder
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tests.simulation.fleet import Job
     from tests.simulation.kernel import Proc
 
-SEEDS = (1, 2)
+SEEDS = (2, 3)
 DAYS = 0.2
 
 
@@ -54,8 +55,8 @@ def _forget(_run: RunRecord, *, policy: Policy, enabled: bool) -> Leave:
     return Leave(f"{policy.lease} {enabled}")
 
 
-def _never_missed(_run: RunRecord | None) -> Verdict:
-    return Verdict.DELIVERED
+def _never_missed(_run: RunRecord | None) -> TickVerdict:
+    return TickVerdict.DELIVERED
 
 
 def test_a_recorder_that_starts_nothing_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

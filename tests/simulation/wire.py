@@ -9,11 +9,21 @@ from datetime import datetime, timedelta
 from random import Random
 
 from cronce.protocol.operations import Swap, Swapped, Take
-from cronce.protocol.records import MAX_CLOCK_SKEW, SCHEMA, SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.records import (
+    MAX_CLOCK_SKEW,
+    SCHEMA,
+    SLOT_KEY,
+    GroupSlotRecord,
+    Record,
+    RunRecord,
+    SlotRecord,
+    run_key,
+)
 from cronce.stores.codec import Item, encode
 from cronce.stores.memory import MemoryStore
 from cronce.stores.store import Page
 from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
+from cronce.vocabulary.names import group_key
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Reason, Status
 from tests.simulation.kernel import EPOCH, Kernel
@@ -54,16 +64,18 @@ class Table:
         record: Record | None
         match write:
             case Swap(record, expected):
-                before = self.rows(record.job, record.key)
+                before = {**self.rows(record.job, record.key)}
+                if isinstance(record, GroupSlotRecord) and record.of_job:
+                    before |= self.rows(record.of_job, SLOT_KEY)
                 answer = self._store.swap(record, expected)
             case Take(run, at):
-                before = self.rows(run.job, SLOT_KEY)
+                before = {**self.rows(run.job, SLOT_KEY)}
                 answer = self._store.take(run, at)
-                record = answer.stands
+                record = answer.current
         if answer.written and record:
             self.writes += 1
             self._log(record.job, who, f"{shown(record)}{note}")
-            if broken := broken_by_write(before, record, self._policies[record.job]):
+            if broken := broken_by_write(before, record, self._policies.get(record.job, Policy())):
                 raise BrokenRuleError(f"{record.job}: {broken}")
             if isinstance(record, RunRecord) and record.reason == Reason.TOO_LATE and not self._is_late(record):
                 raise BrokenRuleError(f"{record.job}: a tick is missed only when it is late: {shown(record)}")
@@ -75,10 +87,16 @@ class Table:
         return deadline is not None and run.scheduled_at is not None and now - run.scheduled_at > deadline
 
     def rows(self, job: str, key: str) -> Rows:
-        """The rows that belong together: this one, the slot, and the run that the slot names."""
-        slot = self.get(job, SLOT_KEY)
-        named = run_key(slot.period) if isinstance(slot, SlotRecord) and slot.period else SLOT_KEY
-        return {key: row for key in (key, SLOT_KEY, named) if (row := self.get(job, key))}
+        """The rows that belong together: this one, the slots, and the runs that they name."""
+        asked, slot = self.get(job, key), self.get(job, SLOT_KEY)
+        keys = {(job, key), (job, SLOT_KEY)}
+        if isinstance(asked, RunRecord) and asked.exclusion_group:
+            keys.add((group_key(asked.exclusion_group), SLOT_KEY))
+        if isinstance(slot, SlotRecord) and slot.period:
+            keys.add((job, run_key(slot.period)))
+        if isinstance(slot, GroupSlotRecord) and slot.of_job and slot.period:
+            keys.add((slot.of_job, run_key(slot.period)))
+        return {key: row for key in keys if (row := self.get(*key))}
 
     def get(self, job: str, key: str) -> Record | None:
         """The row as it stands."""

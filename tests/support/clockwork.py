@@ -12,8 +12,8 @@ from cronce.clock.service import ClockService
 from cronce.clock.store_time import StoreTime, TimedStore
 from cronce.schedule import Every
 from cronce.stores.memory import MemoryStore
+from cronce.testing.clocks import ManualClock
 from cronce.vocabulary.errors import LedgerUnavailableError
-from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cronce.client.claim import Claim
     from cronce.clock.dispatch import Delivery
     from cronce.stores.store import Store
-    from tests.support.clocks import HostClock
+    from cronce.testing.clocks import HostClock
 
 T0 = datetime(2026, 11, 29, 6, tzinfo=UTC)
 """When the stage opens."""

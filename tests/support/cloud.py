@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from cronce.testing.clocks import ManualClock
+from cronce.vocabulary.names import further_schedule_name
 from cronce.vocabulary.policy import Policy
-from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,12 +42,14 @@ def schedule(
     *,
     policy: Policy | None = None,
     date_in: str | None = None,
+    further: str | None = None,
     image: str = "1",
     **changes: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """What GetSchedule answers about a job (Scheduler API Reference); changes are of the answer's own fields."""
     own = {"CRONCE_JOB": job, **({"CRONCE_POLICY": policy.to_json()} if policy else {})}
     own |= {"CRONCE_DATE_IN": date_in} if date_in else {}
+    own |= {"CRONCE_FURTHER_SCHEDULES": further} if further else {}
     variables = [*OVERRIDE["environment"], *({"name": name, "value": value} for name, value in own.items())]
     name = f"{job}-0123456789ab"
     answer = {
@@ -76,6 +81,18 @@ def schedule(
         },
     }
     return answer | changes
+
+
+def several(job: str = "daily-digest", *, further: str, **changes: Any) -> list[Any]:  # noqa: ANN401
+    """What GetSchedule answers about each schedule of a job with several, the first one first."""
+    first = schedule(job, further=further, **changes)
+    return [
+        first,
+        *(
+            first | {"Name": further_schedule_name(first["Name"], each), "ScheduleExpression": each}
+            for each in further.split("; ")
+        ),
+    ]
 
 
 class StillClock(ManualClock):
@@ -175,6 +192,12 @@ class FakeScheduler(FakeClient):
         return {"ScheduleArn": f"arn:aws:scheduler:eu-west-1:111122223333:schedule/{GROUP}/{request['Name']}"}
 
 
+DOCUMENTED = Draft202012Validator(
+    json.loads((Path(__file__).parents[2] / "docs" / "events.schema.json").read_text(encoding="utf-8"))
+)
+"""The shape of every event that recorder and watchdog send; one of another shape is an error."""
+
+
 class FakeEvents(FakeClient):
     """EventBridge.
 
@@ -188,14 +211,21 @@ class FakeEvents(FakeClient):
 
     @property
     def sent(self) -> list[dict[str, Any]]:
+        """The details of every event so far, each with its type, without what is said to people."""
+        return [{name: each for name, each in event.items() if name not in ("cause", "text")} for event in self.told]
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
         """The details of every event so far, each with its type."""
         entries = [entry for _, request in self.calls for entry in request["Entries"]]
-        assert all(entry["Source"] == "cronce" for entry in entries)
         return [{"type": entry["DetailType"], **json.loads(entry["Detail"])} for entry in entries]
 
     def put_events(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """PutEvents."""
         self._called("put_events", request)
+        for entry in request["Entries"]:
+            named = {"source": entry["Source"], "detail-type": entry["DetailType"]}
+            DOCUMENTED.validate(named | {"detail": json.loads(entry["Detail"])})
         bad = [{"ErrorCode": "ThrottlingException", "ErrorMessage": "slow down"}] * self.rejected
         good = [{"EventId": "1"}] * (len(request["Entries"]) - self.rejected)
         return {"FailedEntryCount": self.rejected, "Entries": bad + good}
@@ -207,16 +237,20 @@ class FakeEcs(FakeClient):
     Attributes:
         answers: What RunTask answers, one after the other; the last again and again.
         services: What DescribeServices answers, by name.
+        clusters: The status of each cluster, by ARN.
         tasks: What DescribeTasks answers; ListTasks filters them by cluster, family and desired status.
         page_size: How many tasks a page of ListTasks has.
+        revisions: What DescribeTaskDefinition answers, by ARN.
     """
 
     def __init__(self, *answers: dict[str, Any]) -> None:
         super().__init__()
         self.answers = list(answers)
         self.services: dict[str, dict[str, Any]] = {}
+        self.clusters = {CLUSTER: "ACTIVE"}
         self.tasks: list[dict[str, Any]] = []
         self.page_size = 100
+        self.revisions: dict[str, dict[str, Any]] = {}
 
     def run_task(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """RunTask."""
@@ -242,6 +276,26 @@ class FakeEcs(FakeClient):
         self._called("describe_tasks", request)
         assert len(request["tasks"]) <= 100
         return {"tasks": [each for each in self.tasks if each["taskArn"] in request["tasks"]], "failures": []}
+
+    def describe_task_definition(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """DescribeTaskDefinition."""
+        self._called("describe_task_definition", request)
+        if request["taskDefinition"] not in self.revisions:
+            raise client_error(
+                "describe_task_definition", "ClientException", "Unable to describe task definition.", status=400
+            )
+        return {"taskDefinition": self.revisions[request["taskDefinition"]]}
+
+    def list_services(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """ListServices."""
+        self._called("list_services", request)
+        return {"serviceArns": [f"arn:aws:ecs:eu-west-1:111122223333:service/jobs/{name}" for name in self.services]}
+
+    def describe_clusters(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """DescribeClusters."""
+        self._called("describe_clusters", request)
+        found = [(arn, self.clusters[arn]) for arn in request["clusters"] if arn in self.clusters]
+        return {"clusters": [{"clusterArn": arn, "status": status} for arn, status in found]}
 
     def describe_services(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
         """DescribeServices."""

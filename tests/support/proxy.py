@@ -40,14 +40,14 @@ class Mode(StrEnum):
 
 
 class Proxy:
-    """Listens on a free loopback port as long as the `with` block lasts.
+    """Listens on a free port, by default of loopback, as long as the `with` block lasts.
 
     Attributes:
         delay: Seconds by which `DELAY` delays each chunk, in both directions.
         connections: The number of connections so far.
     """
 
-    def __init__(self, endpoint: str, *, delay: float = 0.0) -> None:
+    def __init__(self, endpoint: str, *, delay: float = 0.0, address: str = "127.0.0.1") -> None:
         parts = urlsplit(endpoint)
         self._target = (parts.hostname or "", parts.port or 80)
         self.delay = delay
@@ -56,7 +56,7 @@ class Proxy:
         self._closed = False
         self._changed = threading.Condition()
         self._open: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self._threads = [threading.Thread(target=self._accept, name="proxy", daemon=True)]
 
     @property

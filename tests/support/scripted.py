@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from cronce.protocol.operations import (
     Get,
@@ -50,6 +50,7 @@ class World:
         self.asked: list[Operation] = []
         self._store = MemoryStore()
         self._plans: list[_Plan] = []
+        self._later: list[_Plan] = []
         for row in rows:
             self.put(row)
 
@@ -69,6 +70,14 @@ class World:
         assert isinstance(standing, SlotRecord)
         return standing
 
+    def get(self, job: str, key: str) -> Record | None:
+        """The stored row."""
+        return self._store.get(job, key)
+
+    def put_item(self, item: dict[str, Any]) -> None:
+        """Store a row as another version writes it."""
+        self._store._items[item["job"], item["key"]] = item
+
     def delete(self, row: Record) -> None:
         """Delete the row, as only a person in the console can."""
         del self._store._items[row.job, row.key]
@@ -80,6 +89,10 @@ class World:
     def before(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
         """Do something just before the nth operation of that kind, counted from 1."""
         self._plans.append(_Plan(kind, nth, action))
+
+    def after(self, kind: type[Operation], nth: int, action: Callable[[], object]) -> None:
+        """Do something just after the nth operation of that kind, counted from 1."""
+        self._later.append(_Plan(kind, nth, action))
 
     def lose_answer(self, nth: int, kind: type[Swap | Take] = Swap) -> None:
         """Lose the answer of the nth write of that kind: it is sent again, and found to be written already."""
@@ -104,6 +117,9 @@ class World:
             while True:
                 try:
                     answer = self._perform(operation)
+                    for plan in self._later:
+                        if plan.is_due(operation):
+                            plan.action()
                 except LedgerUnavailableError as error:
                     operation = steps.throw(error)
                 else:

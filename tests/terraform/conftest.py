@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce.cli.actions.lambda_archive import lambda_archive
+from cronce.portable.lambda_archive import lambda_archive
 from tests.cdk.shop import new_shop
-from tests.support.terraform import Terraform
+from tests.support.terraform import LANE, Terraform, write_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +31,14 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("archive") / "cronce-lambdas.zip"
     file.write_bytes(lambda_archive())
     return file
+
+
+@pytest.fixture(scope="session")
+def same_plan(terraform: Terraform, archive: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The plan of the stack of `same/main.tf`, by the modules."""
+    folder = tmp_path_factory.mktemp("same")
+    write_configuration(folder, (LANE / "same" / "main.tf").read_text())
+    return terraform.plan(folder, archive=str(archive))
 
 
 @pytest.fixture(scope="session")

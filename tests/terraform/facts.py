@@ -12,66 +12,110 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.support.terraform import REGION
-from tests.terraform.of_plan import OF_PLAN, container_of, override_of, planned_rule, services_of, statements
+from tests.terraform.of_plan import OF_PLAN, container_of, one, override_of, planned_rule, services_of, statements
 
 Facts = dict[str, Any]
 
+_JOBS = {"Digest": "digest", "Report": "report", "OnRequest": "on_request", "Closed": "closed", "Orders": "orders"}
+
 PATHS = {
-    "Ledger/Table/Resource": "module.ledger.aws_dynamodb_table.this",
-    "Ledger/Schedules/Resource": "module.ledger.aws_scheduler_schedule_group.this",
-    "Ledger/Unsettled/Resource": "module.ledger.aws_sqs_queue.unsettled",
-    "Ledger/Unsettled/Policy/Resource": "module.ledger.aws_sqs_queue_policy.unsettled",
-    "Ledger/DeadLetters/Resource": "module.ledger.aws_sqs_queue.dead_letters",
-    "Ledger/DeadLetters/Policy/Resource": "module.ledger.aws_sqs_queue_policy.dead_letters",
-    "Ledger/Recorder/Log/Resource": "module.ledger.aws_cloudwatch_log_group.recorder",
-    "Ledger/Recorder/Role/Resource": "module.ledger.aws_iam_role.recorder",
-    "Ledger/Recorder/Function/Resource": "module.ledger.aws_lambda_function.recorder",
-    "Ledger/Recorder/Function/SqsEventSource": "module.ledger.aws_lambda_event_source_mapping.dead_letters",
-    "Ledger/TaskStopped/Resource": "module.ledger.aws_cloudwatch_event_rule.task_stopped",
-    "Ledger/TaskStopped/AllowEventRule": "module.ledger.aws_lambda_permission.task_stopped",
-    "Ledger/Watchdog/Log/Resource": "module.ledger.aws_cloudwatch_log_group.watchdog",
-    "Ledger/Watchdog/Role/Resource": "module.ledger.aws_iam_role.watchdog",
-    "Ledger/Watchdog/Function/Resource": "module.ledger.aws_lambda_function.watchdog",
-    "Ledger/Watchdog/Function/EventInvokeConfig": "module.ledger.aws_lambda_function_event_invoke_config.watchdog",
-    "Ledger/Rerun/Log/Resource": "module.ledger.aws_cloudwatch_log_group.rerun",
-    "Ledger/Rerun/Role/Resource": "module.ledger.aws_iam_role.rerun",
-    "Ledger/Rerun/Function/Resource": "module.ledger.aws_lambda_function.rerun",
-    "Ledger/Rerun/Function/EventInvokeConfig": "module.ledger.aws_lambda_function_event_invoke_config.rerun",
-    "Ledger/EachMinute/Resource": "module.ledger.aws_cloudwatch_event_rule.each_minute",
-    "Ledger/EachMinute/AllowEventRule": "module.ledger.aws_lambda_permission.each_minute",
+    **{
+        f"{ledger}/{path}": f"module.{module}.{address}"
+        for ledger, module in {"Ledger": "ledger", "Locked": "locked"}.items()
+        for path, address in {
+            "Table/Resource": "aws_dynamodb_table.this",
+            "Schedules/Resource": "aws_scheduler_schedule_group.this",
+            "Unsettled/Resource": "aws_sqs_queue.unsettled",
+            "Unsettled/Policy/Resource": "aws_sqs_queue_policy.unsettled",
+            "DeadLetters/Resource": "aws_sqs_queue.dead_letters",
+            "DeadLetters/Policy/Resource": "aws_sqs_queue_policy.dead_letters",
+            "Recorder/Function/SqsEventSource": "aws_lambda_event_source_mapping.dead_letters",
+            "TaskStopped/Resource": "aws_cloudwatch_event_rule.task_stopped",
+            "TaskStopped/AllowEventRule": "aws_lambda_permission.task_stopped",
+            "EachMinute/Resource": "aws_cloudwatch_event_rule.each_minute",
+            "EachMinute/AllowEventRule": "aws_lambda_permission.each_minute",
+            **{
+                f"{function}/{path}": f'{address}.this["{function.lower()}"]'
+                for function in ("Recorder", "Watchdog", "Rerun", "Board")
+                for path, address in {
+                    "Log/Resource": "aws_cloudwatch_log_group",
+                    "Role/Resource": "aws_iam_role",
+                    "Function/Resource": "aws_lambda_function",
+                    "Function/EventInvokeConfig": "aws_lambda_function_event_invoke_config",
+                }.items()
+            },
+        }.items()
+    },
     **{
         f"{job}/{path}": f"module.{module}.{address}.this"
-        for job, module in {"Digest": "digest", "Report": "report", "OnRequest": "on_request"}.items()
+        for job, module in _JOBS.items()
         for path, address in {"Role": "aws_iam_role", "Schedule": "aws_scheduler_schedule"}.items()
     },
     **{
-        f"{clock}/{path}": address.replace("CLOCK", clock.lower())
-        for clock in ("Clock", "Beat")
+        f"{clock}/{path}": address.replace("CLOCK", clock.lower()).replace("LEDGER", ledger)
+        for clock, ledger in {"Clock": "ledger", "Beat": "ledger", "Vault": "locked", "Pulse": "outside"}.items()
         for path, address in {
             "Log/Resource": "module.CLOCK.aws_cloudwatch_log_group.this",
             "Task/TaskRole/Resource": "module.CLOCK.aws_iam_role.task",
             "Task/ExecutionRole/Resource": "module.CLOCK.aws_iam_role.execution",
             "Task/Resource": "module.CLOCK.aws_ecs_task_definition.this",
             "Service/Service": "module.CLOCK.aws_ecs_service.this",
-            "Stopped/Resource": 'module.ledger.aws_cloudwatch_event_rule.clock_stopped["CLOCK"]',
-            "Stopped/AllowEventRule": 'module.ledger.aws_lambda_permission.clock_stopped["CLOCK"]',
+            "Stopped/Resource": 'module.LEDGER.aws_cloudwatch_event_rule.clock_stopped["CLOCK"]',
+            "Stopped/AllowEventRule": 'module.LEDGER.aws_lambda_permission.clock_stopped["CLOCK"]',
             "NoLeader/Resource": 'module.alarms.aws_cloudwatch_metric_alarm.silence["CLOCK/no_leader"]',
             "NoTick/Resource": 'module.alarms.aws_cloudwatch_metric_alarm.silence["CLOCK/no_tick"]',
         }.items()
     },
     **{
-        f"{kind}/Resource": f'module.alarms.aws_cloudwatch_metric_alarm.queue["{kind}"]'
-        for kind in ("dead_letters", "unsettled")
+        f"{ledger}/{path}": f"module.{ledger.lower()}.{address}"
+        for ledger in ("Outside", "Anywhere")
+        for path, address in {
+            "Schedules/Resource": "aws_scheduler_schedule_group.this",
+            "DeadLetters/Resource": "aws_sqs_queue.dead_letters",
+            "DeadLetters/Policy/Resource": "aws_sqs_queue_policy.dead_letters",
+            "Log/Resource": "aws_cloudwatch_log_group.this",
+            "Task/TaskRole/Resource": "aws_iam_role.task",
+            "Task/ExecutionRole/Resource": "aws_iam_role.execution",
+            "Task/Resource": "aws_ecs_task_definition.this",
+            "Service/Service": "aws_ecs_service.this",
+        }.items()
+    },
+    "OrdersTask/TaskRole/Resource": "aws_iam_role.orders_task",
+    "OrdersTask/ExecutionRole/Resource": "aws_iam_role.orders_execution",
+    "OrdersTask/Resource": "aws_ecs_task_definition.orders",
+    "Outside/Alarms/Notices/Resource": 'module.outside_alarms.aws_cloudwatch_event_rule.notices["topic"]',
+    r"Closed/Schedule[0-9a-f]{12}": 'module.closed.aws_scheduler_schedule.this["cron(0 9 ? * SUN *)"]',
+    "Ledger/Alarms/Notices/Resource": 'module.alarms.aws_cloudwatch_event_rule.notices["topic"]',
+    "Ledger/Webhook/Notices/Resource": 'module.alarms.aws_cloudwatch_event_rule.notices["webhook"]',
+    "Ledger/Webhook/Destination/ApiDestination": "module.alarms.aws_cloudwatch_event_api_destination.webhook",
+    "Ledger/Webhook/Role/Resource": "module.alarms.aws_iam_role.webhook",
+    "Ledger/Alarms/RerunErrors/Resource": "module.alarms.aws_cloudwatch_metric_alarm.rerun_errors",
+    **{
+        f"Ledger/Alarms/{path}/Resource": f'module.alarms.aws_cloudwatch_metric_alarm.queue["{kind}"]'
+        for path, kind in {"DeadLetters": "dead_letters", "Unsettled": "unsettled"}.items()
     },
     **{
-        f"{kind.replace('/', '.')}/Resource": f'module.alarms.aws_cloudwatch_metric_alarm.happened["{kind}"]'
+        f"{ledger}/Alarms/{kind.title().replace('_', '')}/Resource": (
+            f'module.{module}.aws_cloudwatch_metric_alarm.happened["{kind}"]'
+        )
+        for ledger, module in {"Ledger": "alarms", "Outside": "outside_alarms"}.items()
         for kind in (
-            *("missed", "launch_failed", "lost", "held", "given_up", "unclaimed", "not_judged", "unreadable"),
-            *(f"daily-digest/{kind}" for kind in ("failed", "missed", "launch_failed", "lost")),
+            *("failed", "missed", "launch_failed", "lost", "held", "given_up"),
+            *("unclaimed", "not_judged", "unreadable", "too_long", "no_success"),
         )
     },
+    **{
+        f"daily-digest.{kind}/Resource": f'module.alarms.aws_cloudwatch_metric_alarm.happened["daily-digest/{kind}"]'
+        for kind in ("failed", "missed", "launch_failed", "lost")
+    },
 }
-"""Path of a construct -> address of its resource in the plan, without the index of `count`."""
+"""Path of a construct, a pattern -> address of its resource in the plan, without the index of `count`."""
+
+_NAMED_BY_CLOUDFORMATION = ("module.outside.aws_sqs_queue.dead_letters", "module.anywhere.aws_sqs_queue.dead_letters")
+"""Queues whose name the constructs leave to CloudFormation."""
+
+_FROM_CDK = "secretsmanager:DescribeSecret"
+"""What CDK grants for every secret of a container; ECS only gets its value (ECS Developer Guide, "Secrets")."""
 
 _POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 
@@ -85,7 +129,7 @@ def planned_resources(plan: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             yield from walk(child)
 
     resources = walk(plan["planned_values"]["root_module"])
-    return {resource["address"].replace("[0]", ""): resource for resource in resources}
+    return {resource["address"].replace("[0]", "").replace('["first"]', ""): resource for resource in resources}
 
 
 def facts_of_plan(plan: Mapping[str, Any]) -> Facts:
@@ -100,12 +144,29 @@ def facts_of_plan(plan: Mapping[str, Any]) -> Facts:
             facts[address] = _without_nothing(planned_rule(values) | {"Targets": _targets(resources, values["name"])})
         elif kind != "aws_cloudwatch_event_target":
             facts[address] = _without_nothing(OF_PLAN[kind](values))
+        if address in _NAMED_BY_CLOUDFORMATION:
+            del facts[address]["QueueName"]
     return _sorted(facts)
 
 
-def _targets(resources: Mapping[str, Mapping[str, Any]], rule: str) -> list[str]:
+def _targets(resources: Mapping[str, Mapping[str, Any]], rule: str) -> list[Facts]:
     targets = [each["values"] for each in resources.values() if each["type"] == "aws_cloudwatch_event_target"]
-    return [str(target["arn"]) for target in targets if target["rule"] == rule]
+    return [
+        {
+            "Arn": target["arn"],
+            "Inputs": [
+                {"InputPathsMap": each["input_paths"], "InputTemplate": each["input_template"]}
+                for each in target.get("input_transformer") or ()
+            ],
+            "RoleArn": target.get("role_arn"),
+            "RetryPolicy": {
+                "MaximumEventAgeInSeconds": one(target.get("retry_policy")).get("maximum_event_age_in_seconds"),
+                "MaximumRetryAttempts": one(target.get("retry_policy")).get("maximum_retry_attempts"),
+            },
+        }
+        for target in targets
+        if target["rule"] == rule
+    ]
 
 
 def facts_of_template(template: Mapping[str, Any], plan: Mapping[str, Any]) -> Facts:
@@ -152,14 +213,19 @@ def facts_of_template(template: Mapping[str, Any], plan: Mapping[str, Any]) -> F
             properties = resolved(resource["Properties"])
             roles = attached.get(name, []) + [f"policies of {role}" for role in properties.get("Roles", ())]
             for role in roles:
-                facts.setdefault(role, []).extend(statements(properties["PolicyDocument"]))
+                given = statements(properties["PolicyDocument"])
+                for statement in given:
+                    statement["Action"] = [action for action in statement["Action"] if action != _FROM_CDK]
+                facts.setdefault(role, []).extend(given)
     return _sorted(facts)
 
 
 def _address(resource: Mapping[str, Any]) -> str:
     path = resource["Metadata"]["aws:cdk:path"].removeprefix("Stack/")
     [address] = [
-        address for known, address in PATHS.items() if path == known or re.match(rf"{known}\W|{known}Stack", path)
+        address
+        for known, address in PATHS.items()
+        if re.fullmatch(known, path) or re.match(rf"{known}\W|{known}Stack", path)
     ]
     return address
 
@@ -186,7 +252,9 @@ def _attribute(resource: Mapping[str, Any], attribute: str) -> str:
 
 def _sorted(facts: Facts) -> Facts:
     return {
-        name: sorted(fact, key=json.dumps) if isinstance(fact, list) else fact for name, fact in sorted(facts.items())
+        name: sorted(fact, key=json.dumps) if isinstance(fact, list) else fact
+        for name, fact in sorted(facts.items())
+        if fact != []
     }
 
 
@@ -208,7 +276,10 @@ def _without_nothing(value: Any) -> Any:  # noqa: ANN401  # JSON
 def _table(properties: dict[str, Any]) -> dict[str, Any]:
     [replica] = properties.pop("Replicas")
     assert replica.pop("Region") == REGION
-    return {**properties, **replica}
+    encryption = {**properties.pop("SSESpecification", {}), **replica.pop("SSESpecification", {})}
+    if encryption:
+        assert encryption.pop("SSEType") == "KMS"
+    return {**properties, **replica, "Encryption": encryption}
 
 
 def _queue_policy(properties: dict[str, Any]) -> dict[str, Any]:
@@ -228,7 +299,16 @@ def _function(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rule(properties: dict[str, Any]) -> dict[str, Any]:
-    return properties | {"Targets": [target["Arn"] for target in properties["Targets"]]}
+    targets = [
+        {
+            "Arn": target["Arn"],
+            "Inputs": [target["InputTransformer"]] if "InputTransformer" in target else [],
+            "RoleArn": target.get("RoleArn"),
+            "RetryPolicy": target.get("RetryPolicy", {}),
+        }
+        for target in properties["Targets"]
+    ]
+    return properties | {"Targets": targets}
 
 
 def _schedule(properties: dict[str, Any]) -> dict[str, Any]:
@@ -237,6 +317,8 @@ def _schedule(properties: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(target["EcsParameters"])
     providers = parameters.pop("CapacityProviderStrategy", [])
     parameters["Providers"] = sorted(providers, key=lambda each: str(each["CapacityProvider"]))
+    if "EnableEcsManagedTags" in parameters:
+        parameters["EnableECSManagedTags"] = parameters.pop("EnableEcsManagedTags")
     parameters["Tags"] = {tag["Key"]: tag["Value"] for tag in parameters.pop("Tags", ())}
     target["EcsParameters"] = parameters
     stem = properties["Name"][:-13]  # the hash is of the construct's path, or of the job
@@ -275,6 +357,7 @@ def _permission(properties: dict[str, Any]) -> dict[str, Any]:
 _OF_TEMPLATE: Mapping[str, Any] = {
     "AWS::CloudWatch::Alarm": _alarm,
     "AWS::DynamoDB::GlobalTable": _table,
+    "AWS::Events::ApiDestination": dict,
     "AWS::ECS::Service": _service,
     "AWS::ECS::TaskDefinition": _task_definition,
     "AWS::Events::Rule": _rule,

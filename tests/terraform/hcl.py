@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.terraform import MODULES
 
-NAMES = ("ledger", "scheduled-task", "pinned-clock", "alarms")
+NAMES = ("ledger", "external-ledger", "scheduled-task", "pinned-clock", "guard", "alarms", "operator")
 BEGIN, END = "<!-- BEGIN_TF_DOCS -->\n", "<!-- END_TF_DOCS -->\n"
 
 

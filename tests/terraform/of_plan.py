@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _planned_table(values: dict[str, Any]) -> dict[str, Any]:
-    ttl = one(values["ttl"])
+    ttl, encryption = one(values["ttl"]), one(values["server_side_encryption"])
     keys = [
         {"AttributeName": values[name], "KeyType": kind}
         for name, kind in (("hash_key", "HASH"), ("range_key", "RANGE"))
@@ -27,6 +27,7 @@ def _planned_table(values: dict[str, Any]) -> dict[str, Any]:
         "PointInTimeRecoverySpecification": {
             "PointInTimeRecoveryEnabled": one(values["point_in_time_recovery"]).get("enabled")
         },
+        "Encryption": {"SSEEnabled": encryption.get("enabled"), "KMSMasterKeyId": encryption.get("kms_key_arn")},
         "TimeToLiveSpecification": {"AttributeName": ttl.get("attribute_name"), "Enabled": ttl.get("enabled")},
     }
 
@@ -36,6 +37,7 @@ def _planned_queue(values: dict[str, Any]) -> dict[str, Any]:
         "QueueName": values["name"],
         "MessageRetentionPeriod": values["message_retention_seconds"],
         "SqsManagedSseEnabled": values["sqs_managed_sse_enabled"],
+        "KmsMasterKeyId": values["kms_master_key_id"],
         "VisibilityTimeout": values["visibility_timeout_seconds"],
         "RedrivePolicy": json.loads(values["redrive_policy"] or "null"),
     }
@@ -45,13 +47,17 @@ def _planned_function(values: dict[str, Any]) -> dict[str, Any]:
     environment = dict(one(values["environment"])["variables"])
     if "CRONCE_PINNED_SERVICES" in environment:
         environment["CRONCE_PINNED_SERVICES"] = services_of(environment["CRONCE_PINNED_SERVICES"])
-    named = values["handler"] == "cronce_lambdas.rerun.handler"  # CloudFormation generates the names of the others
+    network, reserved = one(values["vpc_config"]), values["reserved_concurrent_executions"]
+    named = values["handler"].split(".")[1] in ("rerun", "board")  # CloudFormation generates the names of the others
     return {
         "FunctionName": values["function_name"] if named else None,
         "Description": values["description"],
         "Handler": values["handler"],
         "Runtime": values["runtime"],
         "MemorySize": values["memory_size"],
+        "Architectures": values["architectures"],
+        "ReservedConcurrentExecutions": None if reserved == -1 else reserved,
+        "VpcConfig": {"SecurityGroupIds": network.get("security_group_ids"), "SubnetIds": network.get("subnet_ids")},
         "Timeout": values["timeout"],
         "Role": values["role"],
         "Environment": environment,
@@ -103,6 +109,7 @@ def _planned_schedule(values: dict[str, Any]) -> dict[str, Any]:
     return {
         "Name": values["name"][:-13],
         "GroupName": values["group_name"],
+        "KmsKeyArn": values["kms_key_arn"],
         "Description": values["description"],
         "ScheduleExpression": values["schedule_expression"],
         "ScheduleExpressionTimezone": values["schedule_expression_timezone"],
@@ -123,6 +130,7 @@ def _planned_schedule(values: dict[str, Any]) -> dict[str, Any]:
                 "MaximumRetryAttempts": retry["maximum_retry_attempts"],
             },
             "EcsParameters": {
+                "EnableECSManagedTags": parameters["enable_ecs_managed_tags"],
                 "EnableExecuteCommand": parameters["enable_execute_command"],
                 "LaunchType": parameters["launch_type"],
                 "NetworkConfiguration": _planned_network(parameters["network_configuration"]),
@@ -139,8 +147,10 @@ def _planned_schedule(values: dict[str, Any]) -> dict[str, Any]:
 
 def _planned_task_definition(values: dict[str, Any]) -> dict[str, Any]:
     platform = one(values["runtime_platform"])
+    containers = spelled_as_cloudformation(json.loads(values["container_definitions"]))
     return {
-        "ContainerDefinitions": [container_of(_capital(each)) for each in json.loads(values["container_definitions"])],
+        "ContainerDefinitions": [container_of(each) for each in containers],
+        "Volumes": [{"Name": each["name"]} for each in values["volume"]],
         "Cpu": values["cpu"],
         "Memory": values["memory"],
         "NetworkMode": values["network_mode"],
@@ -154,15 +164,16 @@ def _planned_task_definition(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _capital(value: Any) -> Any:  # noqa: ANN401  # JSON
-    """With CloudFormation's spelling of names, except those of log options."""
+def spelled_as_cloudformation(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """A container definition with CloudFormation's spelling of names; those of log options are values."""
     match value:
         case dict():
             return {
-                name if "-" in name else f"{name[:1].upper()}{name[1:]}": _capital(part) for name, part in value.items()
+                f"{name[:1].upper()}{name[1:]}": part if name == "options" else spelled_as_cloudformation(part)
+                for name, part in value.items()
             }
         case list():
-            return [_capital(part) for part in value]
+            return [spelled_as_cloudformation(part) for part in value]
         case _:
             return value
 
@@ -170,7 +181,7 @@ def _capital(value: Any) -> Any:  # noqa: ANN401  # JSON
 def _planned_service(values: dict[str, Any]) -> dict[str, Any]:
     breaker = one(values["deployment_circuit_breaker"])
     return {
-        "AvailabilityZoneRebalancing": values["availability_zone_rebalancing"],
+        "AvailabilityZoneRebalancing": values.get("availability_zone_rebalancing"),
         "Cluster": values["cluster"].rpartition("/")[2],
         "DeploymentConfiguration": {
             "DeploymentCircuitBreaker": {"Enable": breaker["enable"], "Rollback": breaker["rollback"]},
@@ -188,6 +199,7 @@ def _planned_service(values: dict[str, Any]) -> dict[str, Any]:
 
 def _planned_alarm(values: dict[str, Any]) -> dict[str, Any]:
     return {
+        "AlarmActions": values["alarm_actions"] or None,
         "AlarmDescription": values["alarm_description"],
         "ComparisonOperator": values["comparison_operator"],
         "Dimensions": values["dimensions"],
@@ -207,11 +219,12 @@ def statements(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     def listed(value: object) -> list[object]:
         return sorted(value, key=str) if isinstance(value, list) else [value]
 
-    statements = []
-    for statement in document["Statement"]:
-        told = {name: listed(value) if name in ("Action", "Resource") else value for name, value in statement.items()}
-        statements.append(dict(sorted(told.items())))
-    return statements
+    def told(name: str, value: Any) -> object:  # noqa: ANN401  # JSON
+        if name == "Condition":
+            return {operator: {key: listed(each) for key, each in keys.items()} for operator, keys in value.items()}
+        return listed(value) if name in ("Action", "Resource") else value
+
+    return [{name: told(name, value) for name, value in sorted(each.items())} for each in document["Statement"]]
 
 
 def override_of(text: str) -> dict[str, Any]:
@@ -230,7 +243,7 @@ def services_of(text: str) -> list[dict[str, str]]:
 
 def container_of(container: dict[str, Any]) -> dict[str, Any]:
     """A container definition, with its variables by name and those in JSON parsed."""
-    environment = {each["Name"]: each["Value"] for each in container["Environment"]}
+    environment = {each["Name"]: each["Value"] for each in container.get("Environment", ())}
     for name in ("CRONCE_POLICY", "CRONCE_CLOCK"):
         if name in environment:
             environment[name] = json.loads(environment[name])
@@ -243,7 +256,17 @@ def one(blocks: list[dict[str, Any]] | None) -> dict[str, Any]:
 
 
 OF_PLAN: Mapping[str, Any] = {
-    "aws_cloudwatch_log_group": lambda each: {"RetentionInDays": each["retention_in_days"]},
+    "aws_cloudwatch_event_api_destination": lambda each: {
+        "ConnectionArn": each["connection_arn"],
+        "Description": each["description"],
+        "HttpMethod": each["http_method"],
+        "InvocationEndpoint": each["invocation_endpoint"],
+        "InvocationRateLimitPerSecond": each["invocation_rate_limit_per_second"],
+    },
+    "aws_cloudwatch_log_group": lambda each: {
+        "RetentionInDays": each["retention_in_days"],
+        "KmsKeyId": each["kms_key_id"],
+    },
     "aws_cloudwatch_metric_alarm": _planned_alarm,
     "aws_dynamodb_table": _planned_table,
     "aws_ecs_service": _planned_service,

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.terraform import LANE, MODULES
 from tests.terraform.constructs_stack import synthesized
 from tests.terraform.facts import facts_of_plan, facts_of_template, planned_resources
-
-if TYPE_CHECKING:
-    from tests.support.terraform import Terraform
 
 STARTS = "module.digest.aws_iam_role_policy.start"
 
@@ -25,13 +20,10 @@ def template() -> dict[str, Any]:
     return synthesized()
 
 
-@pytest.fixture(scope="module")
-def plan(terraform: Terraform, archive: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture
+def plan(same_plan: dict[str, Any]) -> dict[str, Any]:
     """The plan of the modules' stack."""
-    folder = tmp_path_factory.mktemp("same")
-    text = (LANE / "same" / "main.tf").read_text().replace("MODULES", str(MODULES))
-    (folder / "main.tf").write_text(text)
-    return terraform.plan(folder, archive=str(archive))
+    return same_plan
 
 
 def test_every_resource_and_every_statement_is_the_same(plan: dict[str, Any], template: dict[str, Any]) -> None:

@@ -118,8 +118,45 @@ TABLE = {
         2,
     ),
     "released": (request(on_lost=OnLost.HOLD), run(status=FAILED, reason="released"), LATER, 2),
-    "skipped": (request(), run(status=SKIPPED, reason="overlap"), LATER, 2),
-    "skipped, suspended": (request(suspend=True), run(status=SKIPPED), LATER, "SUSPENDED"),
+    "skipped": (request(), run(status=SKIPPED, reason="overlap", attempt=0), LATER, "OVERLAPPING"),
+    "skipped, under another policy now": (
+        request(concurrency_policy=ConcurrencyPolicy.ALLOW, suspend=True),
+        run(status=SKIPPED, reason="overlap", attempt=0),
+        LATER,
+        "OVERLAPPING",
+    ),
+    "skipped, a retry": (
+        request(trigger=Trigger.RETRY),
+        run(status=SKIPPED, reason="overlap", attempt=0),
+        LATER,
+        "OVERLAPPING",
+    ),
+    "skipped, but its work had begun": (request(), run(status=SKIPPED, reason="overlap"), LATER, 2),
+    "skipped, its work had begun, no retry left": (
+        request(),
+        run(status=SKIPPED, reason="overlap", failures=1),
+        LATER,
+        "ATTEMPTS_EXHAUSTED",
+    ),
+    "skipped, its work had begun and was lost, held": (
+        request(on_lost=OnLost.HOLD),
+        run(
+            status=SKIPPED,
+            reason="overlap",
+            attempts=(PastAttempt(attempt=1, status=FAILED, owner="o", reason="lease_lost"),),
+        ),
+        LATER,
+        "HELD",
+    ),
+    "skipped, by a person": (request(trigger=Trigger.MANUAL), run(status=SKIPPED, reason="overlap"), LATER, 2),
+    "skipped by suspension": (request(), run(status=SKIPPED, reason="suspended", attempt=0), LATER, "SUSPENDED"),
+    "skipped by suspension, by a person": (
+        request(trigger=Trigger.BACKFILL, suspend=True),
+        run(status=SKIPPED, reason="suspended", attempt=0),
+        LATER,
+        1,
+    ),
+    "skipped by a foreign writer, suspended": (request(suspend=True), run(status=SKIPPED), LATER, "SUSPENDED"),
     "skipped, its deadline over": (
         request(starting_deadline=HOUR / 2, scheduled_at=T0),
         run(status=SKIPPED),
@@ -127,6 +164,20 @@ TABLE = {
         "TOO_LATE",
     ),
     "missed": (request(), run(status=MISSED, attempt=0), LATER, 1),
+    "missed, never delivered": (request(), run(status=MISSED, reason="never_delivered", attempt=0), LATER, 1),
+    "missed, too late": (request(), run(status=MISSED, reason="too_late", attempt=0), LATER, "TOO_LATE"),
+    "missed, too late, caught up": (
+        request(trigger=Trigger.CATCH_UP),
+        run(status=MISSED, reason="too_late", attempt=0),
+        LATER,
+        "TOO_LATE",
+    ),
+    "missed, too late, by a person": (
+        request(trigger=Trigger.MANUAL),
+        run(status=MISSED, reason="too_late", attempt=0),
+        LATER,
+        1,
+    ),
     "missed, its deadline over": (
         request(starting_deadline=HOUR / 2, scheduled_at=T0),
         run(status=MISSED, attempt=0),
@@ -225,6 +276,19 @@ def test_a_retry_continues_where_the_last_attempt_stopped() -> None:
             exit_code=7,
             error="boom",
         ),
+    )
+
+
+def test_each_attempt_says_what_it_ran() -> None:
+    """The row that of the current one, its history those of the earlier ones; who never began ran nothing."""
+    first = decide(request(ran="1.4.1 digest:16"), None, T0)
+    assert isinstance(first, Begin)
+    assert first.record.ran == "1.4.1 digest:16"
+    second = decide(request(ran="1.4.2 digest:17", backoff_limit=1), replace(first.record, status=FAILED), LATER)
+    assert isinstance(second, Begin)
+    assert (second.record.ran, [past.ran for past in second.record.attempts]) == (
+        "1.4.2 digest:17",
+        ["1.4.1 digest:16"],
     )
 
 

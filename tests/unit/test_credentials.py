@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cronce.aws.answers import NoAnswerError
-from cronce.aws.credentials import TaskCredentials, plain_source
+from cronce.aws.credentials import RELATIVE_URI, TaskCredentials, plain_source
 from cronce.aws.http import deadline
 from cronce.aws.sigv4 import Credentials
 from tests.support.hostile_server import hostile
@@ -35,10 +35,24 @@ def test_keys_of_the_environment_are_taken_as_they_are() -> None:
     assert source(deadline(5)) == Credentials(access_key="AKID", secret_key="secret", token="token")
 
 
-@pytest.mark.parametrize("environ", [{}, {"AWS_ACCESS_KEY_ID": "AKID"}, {"AWS_ACCESS_KEY_ID": "", "HOME": "/"}])
+@pytest.mark.parametrize("environ", [{}, {"AWS_ACCESS_KEY_ID": "", "HOME": "/"}])
 def test_every_other_source_is_left_to_the_sdk(environ: dict[str, str]) -> None:
-    """Half a pair of keys is none."""
+    """Such as a profile."""
     assert plain_source(environ) is None
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"AWS_ACCESS_KEY_ID": "AKID"},
+        {"AWS_SECRET_ACCESS_KEY": "secret"},
+        {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "", "AWS_SESSION_TOKEN": "token"},
+    ],
+)
+def test_half_a_pair_of_keys_does_not_let_the_task_role_sign(environ: dict[str, str]) -> None:
+    """Somebody wanted other credentials than the task's: the SDK says what is missing, or takes what it always does."""
+    assert plain_source({RELATIVE_URI: "/v2/credentials/1"}) is not None
+    assert plain_source(environ | {RELATIVE_URI: "/v2/credentials/1"}) is None
 
 
 def test_a_task_asks_the_path_that_ecs_gave_once() -> None:

@@ -12,8 +12,8 @@ from cronce.client.driver import Driver
 from cronce.client.time_source import SteadyClock
 from cronce.protocol.operations import read_clock, read_skew
 from cronce.stores.memory import MemoryStore
+from cronce.testing.clocks import ManualClock
 from tests.support.builders import T0
-from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from cronce.protocol.operations import Steps

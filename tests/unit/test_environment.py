@@ -215,3 +215,14 @@ def test_an_option_forces_as_little_as_the_variable_without_a_person() -> None:
     """The error names the option."""
     with pytest.raises(InputInvalidError, match=r"^--force: 'why'"):
         TaskSettings.from_environ(OF_A_TASK, {"force": "why"}).claim_request(token="t", owner="me")
+
+
+def test_the_exclusion_group_of_the_environment_wins_over_the_policys_and_an_option_over_both() -> None:
+    """And an unusable one is named as it was given."""
+    environ = {"CRONCE_POLICY": '{"exclusion_group": "one"}', "CRONCE_EXCLUSION_GROUP": "two"}
+    assert TaskSettings.from_environ(environ).policy.exclusion_group == "two"
+    assert TaskSettings.from_environ(environ, {"exclusion_group": "three"}).policy.exclusion_group == "three"
+    with pytest.raises(InputInvalidError, match=r"^CRONCE_EXCLUSION_GROUP: 'a b' is not usable"):
+        TaskSettings.from_environ({"CRONCE_EXCLUSION_GROUP": "a b"})
+    with pytest.raises(InputInvalidError, match=r"^CRONCE_EXCLUSION_GROUP: 'two' .* not ALLOW"):
+        TaskSettings.from_environ({"CRONCE_EXCLUSION_GROUP": "two", "CRONCE_POLICY": '{"concurrency_policy": "ALLOW"}'})

@@ -10,6 +10,7 @@ import pytest
 
 from cronce import Claim, InputInvalidError, Ledger, Policy, Reason, Trigger
 from cronce.client.leadership import Leadership
+from cronce.client.observer import Observer
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, OnLost
 from tests.support.builders import JOB, PERIOD, T0, TICK
@@ -158,20 +159,23 @@ BAD_CALLS: dict[str, tuple[str, Callable[[Ledger], object]]] = {
     "a limit that is no number": ("limit", lambda it: it.page(JOB, limit=NAN)),  # type: ignore[arg-type]
     "an actor that is nobody": ("actor", lambda it: it.release(JOB, PERIOD, actor="")),
     "force in words": ("force", lambda it: it.release(JOB, PERIOD, actor="ann", force="yes")),  # type: ignore[arg-type]
-    "an owner that is nobody": ("owner", lambda it: it.mark_stopped(JOB, PERIOD, owner="")),
-    "an exit code that is a bool": ("exit_code", lambda it: it.mark_stopped(JOB, PERIOD, owner="o", exit_code=True)),
+    "an owner that is nobody": ("owner", lambda it: Observer(it).mark_stopped(JOB, PERIOD, owner="")),
+    "an exit code that is a bool": (
+        "exit_code",
+        lambda it: Observer(it).mark_stopped(JOB, PERIOD, owner="o", exit_code=True),
+    ),
     "an exit code that is text": (
         "exit_code",
-        lambda it: it.mark_stopped(JOB, PERIOD, owner="o", exit_code="1"),  # type: ignore[arg-type]
+        lambda it: Observer(it).mark_stopped(JOB, PERIOD, owner="o", exit_code="1"),  # type: ignore[arg-type]
     ),
-    "no reason": ("reason", lambda it: it.mark_missed(JOB, PERIOD, reason="", scheduled_at=None)),
+    "no reason": ("reason", lambda it: Observer(it).mark_missed(JOB, PERIOD, reason="", scheduled_at=None)),
     "a time without a zone": (
         "scheduled_at",
-        lambda it: it.mark_missed(JOB, PERIOD, reason="r", scheduled_at=T0.replace(tzinfo=None)),
+        lambda it: Observer(it).mark_missed(JOB, PERIOD, reason="r", scheduled_at=T0.replace(tzinfo=None)),
     ),
     "a trigger that is none": (
         "trigger",
-        lambda it: it.mark_not_started(JOB, PERIOD, owner="o", error=None, scheduled_at=None, trigger="x"),  # type: ignore[arg-type]
+        lambda it: Observer(it).mark_not_started(JOB, PERIOD, owner="o", error=None, scheduled_at=None, trigger="x"),  # type: ignore[arg-type]
     ),
     "a lease of a leader": ("lease", lambda it: Leadership(it, "clock", lease=NAN)),  # type: ignore[arg-type]
     "a poll of a leader": ("poll", lambda it: Leadership(it, "clock", lease=timedelta(seconds=9), poll=True)),  # type: ignore[arg-type]

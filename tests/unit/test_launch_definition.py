@@ -11,7 +11,8 @@ import pytest
 
 from cronce import InputInvalidError, Policy, Trigger
 from cronce.ecs import JobDefinition, definition_of, launch_overrides
-from tests.support.cloud import GROUP, T0, schedule
+from cronce.ecs.definition import fault_of_further
+from tests.support.cloud import GROUP, T0, schedule, several
 
 PERIOD = "2026-11-29T06:00:00Z"
 
@@ -202,3 +203,57 @@ def test_a_job_whose_day_is_in_no_zone_is_refused() -> None:
     """Its tasks refuse to start as well."""
     with pytest.raises(InputInvalidError, match="CRONCE_DATE_IN: 'Mars/Olympus'"):
         definition(date_in="Mars/Olympus")
+
+
+SUNDAYS, FIRSTS = "cron(0 9 ? * SUN *)", "cron(0 12 1 * ? *)"
+
+
+def test_a_job_with_further_schedules_is_due_whenever_one_of_them_is() -> None:
+    """Its first schedule has an expression, and names the others; T0 is a Sunday."""
+    job = definition(further=f"{SUNDAYS}; {FIRSTS}", ScheduleExpression="cron(0 6 ? * MON-FRI *)")
+    assert job.expression == f"cron(0 6 ? * MON-FRI *); {SUNDAYS}; {FIRSTS}"
+    assert job.further == {
+        each["Name"]: each["ScheduleExpression"] for each in several(further=f"{SUNDAYS}; {FIRSTS}")[1:]
+    }
+    assert job.schedule.next(T0) == T0 + timedelta(hours=3)
+    assert job.tick_of("2026-12-01T12:00:00Z") == datetime(2026, 12, 1, 12, tzinfo=UTC)
+    assert [job.may_have_tick(T0 + timedelta(hours=hours)) for hours in (0, 3, 24)] == [False, True, True]
+    assert definition().further == {}
+    assert len(definition(further="; ".join(f"cron({n} 6 * * ? *)" for n in range(60))).further) == 9
+
+
+def test_a_further_schedule_that_starts_what_the_first_one_says_has_no_fault() -> None:
+    """And each other one is named."""
+    first, further = several(further=SUNDAYS)
+    job = definition_of(first)
+    assert job is not None
+    target = copy.deepcopy(further["Target"]) | {"RoleArn": "arn:aws:iam::111122223333:role/other"}
+    faults = [
+        fault_of_further(job, SUNDAYS, each)
+        for each in (
+            further,
+            None,
+            further | {"State": "DISABLED"},
+            further | {"ScheduleExpression": "cron(0 10 ? * SUN *)"},
+            further | {"ScheduleExpressionTimezone": "Europe/Berlin"},
+            further | {"Target": target},
+        )
+    ]
+    assert faults == [
+        None,
+        "does not exist",
+        "is disabled, and the first one is not",
+        "has another expression: cron(0 10 ? * SUN *), UTC",
+        "has another expression: cron(0 9 ? * SUN *), Europe/Berlin",
+        "starts something else than the first one",
+    ]
+    disabled = definition(further=SUNDAYS, State="DISABLED")
+    assert fault_of_further(disabled, SUNDAYS, further) == "is enabled, and the first one is not"
+
+
+def test_a_task_of_a_tick_is_started_alike_whichever_schedule_has_it() -> None:
+    """The overrides say which period, and not which expression."""
+    first, further = several(further=SUNDAYS)
+    jobs = [definition_of(first), definition_of(further)]
+    told = [launch_overrides(job, PERIOD, scheduled_at=T0, trigger=Trigger.RETRY) for job in jobs if job]
+    assert told[0] == told[1]

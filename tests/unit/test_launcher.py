@@ -22,7 +22,7 @@ from cronce.ecs import (
     definition_of,
 )
 from cronce.vocabulary.errors import InputMissingError
-from tests.support.cloud import CLUSTER, GROUP, T0, FakeEcs, FakeScheduler, schedule
+from tests.support.cloud import CLUSTER, GROUP, T0, FakeEcs, FakeScheduler, schedule, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +140,36 @@ def test_a_schedule_by_name_is_a_job_or_nothing() -> None:
     assert launcher.defined_by("gone") is None
 
 
+def test_a_job_with_several_schedules_is_one_job_and_costs_one_request() -> None:
+    """By its name, in a list of all, for completion, and by the schedule that a dead letter names."""
+    further = "cron(0 9 ? * SUN *); cron(0 12 1 * ? *)"
+    scheduler = FakeScheduler(*several(further=further), schedule("daily-digest-2"))
+    launcher = Launcher(group=GROUP, scheduler=scheduler)
+    assert [job.job for job in launcher.jobs()] == ["daily-digest", "daily-digest-2"]
+    assert scheduler.count("get_schedule") == 2
+    job = launcher.find("daily-digest")
+    assert job.expression == f"cron(0 6 * * ? *); {further}"
+    assert launcher.jobs_like("daily", most=10) == ["daily-digest", "daily-digest-2"]
+    assert [launcher.defined_by(name) for name in (job.schedule_name, *job.further)] == [job] * 3
+
+
+def test_the_further_schedules_of_a_job_are_compared_with_the_first() -> None:
+    """A deleted and a disabled one; a job with one schedule costs no request."""
+    first, sundays, firsts = several(further="cron(0 9 ? * SUN *); cron(0 12 1 * ? *)")
+    scheduler = FakeScheduler(first, firsts | {"State": "DISABLED"}, schedule("other"))
+    launcher = Launcher(group=GROUP, scheduler=scheduler)
+    assert launcher.faults_of_further(launcher.find("daily-digest")) == {
+        sundays["Name"]: "does not exist",
+        firsts["Name"]: "is disabled, and the first one is not",
+    }
+    scheduler.calls.clear()
+    assert launcher.faults_of_further(job_of(schedule("other"))) == {}
+    assert scheduler.calls == []
+    scheduler.fail("get_schedule", "AccessDeniedException")
+    with pytest.raises(CallRefusedError):
+        launcher.faults_of_further(job_of(first))
+
+
 def test_run_task_is_called_as_the_schedule_would() -> None:
     """Every parameter of the target, in RunTask's spelling."""
     ecs = FakeEcs(STARTED)
@@ -243,6 +273,17 @@ def test_a_launch_for_later_is_a_schedule_that_deletes_itself() -> None:
         name: value for name, value in own.items() if name != "Input"
     }
     assert scheduler.environ_of(0)["CRONCE_PERIOD"] == PERIOD
+
+
+def test_a_launch_for_later_is_encrypted_as_the_jobs_own_schedule() -> None:
+    """Its input is the same, so it is not left to a key of AWS."""
+    key = "arn:aws:kms:eu-west-1:111122223333:key/k"
+    scheduler = FakeScheduler()
+    later: dict[str, Any] = {"scheduled_at": T0, "trigger": Trigger.RETRY, "attempt": 2, "launch": 1}
+    job = job_of(schedule(KmsKeyArn=key))
+    assert Launcher(group=GROUP, scheduler=scheduler).run_later(job, PERIOD, **later, not_before=T0) is True
+    [made] = scheduler.one_shots
+    assert made["KmsKeyArn"] == key
 
 
 def test_a_launch_for_later_happens_once() -> None:

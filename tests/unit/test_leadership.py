@@ -12,13 +12,14 @@ import pytest
 
 from cronce import Claim, InputInvalidError, Ledger, LedgerUnavailableError, Reason
 from cronce.client.leadership import LEADER, Leadership
+from cronce.client.observer import Observer
 from cronce.protocol.records import MAX_CLOCK_SKEW, may_be_claimed, run_key
 from cronce.protocol.transitions import Event
 from cronce.stores.memory import MemoryStore
+from cronce.testing.clocks import ManualClock
+from cronce.testing.lossy_store import LossyStore
 from cronce.vocabulary.states import Status
 from tests.support.builders import LEASE_IS_OVER_AT, T0, TICK, run
-from tests.support.clocks import ManualClock
-from tests.support.lossy_store import LossyStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +158,7 @@ def test_a_living_leader_is_never_followed(hall: Hall) -> None:
 def test_what_the_recorder_marks_is_followed_at_the_next_look(hall: Hall) -> None:
     """The leader's task stopped: long before its lease is over."""
     hall.led_by("arn:task")
-    mark = lambda: hall.ledger("recorder").mark_stopped(NAME, LEADER, owner="arn:task", exit_code=137)  # noqa: E731
+    mark = lambda: Observer(hall.ledger("recorder")).mark_stopped(NAME, LEADER, owner="arn:task", exit_code=137)  # noqa: E731
     hall.clock.meanwhile(mark)
     claim = hall.wait(hall.aspirant())
     assert claim is not None

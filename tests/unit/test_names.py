@@ -12,6 +12,8 @@ from cronce.vocabulary.names import (
     MAX_PERIOD_BYTES,
     checked_job,
     checked_period,
+    further_schedule_name,
+    is_further_schedule,
     parse_scheduled_time,
     period_of,
     schedule_group_name,
@@ -228,3 +230,35 @@ def test_a_schedule_group_goes_with_a_table(table: str, group: str) -> None:
 def test_a_schedule_begins_with_its_job(job: str, stem: str) -> None:
     """What a schedule's name may hold, with room for a hash behind it."""
     assert schedule_name_stem(job) == stem
+
+
+@pytest.mark.parametrize("name", ["<aws.scheduler.execution-id>", "digest-<aws.scheduler.scheduled-time>"])
+def test_a_name_that_eventbridge_scheduler_would_replace_is_refused(name: str) -> None:
+    """At each delivery it would be another name, and each delivery would be admitted."""
+    for check in (checked_job, checked_period):
+        with pytest.raises(InputInvalidError, match="which EventBridge Scheduler replaces"):
+            check(name)
+    assert checked_job("<aws>") == "<aws>"
+
+
+@pytest.mark.parametrize("first", ["daily-digest-0123456789ab", "x", "a.b-0123456789ab", f"{'j' * 51}-0123456789ab"])
+def test_a_further_schedule_has_a_name_that_no_first_one_has(first: str) -> None:
+    """As long, with the same beginning, so that a search for the job's schedules finds it."""
+    name = further_schedule_name(first, "cron(0 9 ? * SUN *)")
+    assert is_further_schedule(name)
+    assert not is_further_schedule(first)
+    assert (len(name) <= 64, name[:-13]) == (True, first.removesuffix("-0123456789ab"))
+    assert (
+        name == further_schedule_name(first, "cron(0 9 ? * SUN *)") != further_schedule_name(first, "cron(0 9 1 * ? *)")
+    )
+
+
+def test_a_job_whose_name_looks_like_that_of_a_further_schedule_is_a_job() -> None:
+    """The name of its schedule ends with a hyphen and a hash."""
+    assert not is_further_schedule("digest.0123456789ab-0123456789ab")
+
+
+def test_no_job_is_called_as_the_row_of_a_group() -> None:
+    """Its slot would be the group's."""
+    with pytest.raises(InputInvalidError, match="begins the row of an exclusion group"):
+        checked_job("cronce:group:billing")

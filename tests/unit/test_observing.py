@@ -21,6 +21,7 @@ from cronce.protocol.observing import (
     mark_not_started,
     mark_stopped,
     release,
+    remember,
 )
 from cronce.protocol.operations import Now, Steps, Swap, Swapped
 from cronce.protocol.records import RunRecord, SlotRecord
@@ -398,3 +399,24 @@ def test_every_lost_run_of_a_job_is_marked_without_a_schedule() -> None:
     assert world.slot().period is None
     assert [world.run(each.period) for each in left] == left
     assert world.play(mark_all_lost(JOB)) == ()
+
+
+def test_a_memory_is_replaced_in_one_write_and_kept_longer() -> None:
+    """Its row has ended, so nobody holds it; only the version protects it."""
+    before = run(status=Status.FAILED, reason=Reason.INTERRUPTED, checkpoint='"old"', finished_at=T0)
+    world = World(before, now=LATER)
+    assert world.play(remember(before, '"new"')) is True
+    assert world.run() == replace(
+        before, version=2, checkpoint='"new"', finished_at=LATER, expires_at=world.run().expires_at
+    )
+    assert (before.expires_at or T0) < (world.run().expires_at or T0)
+    assert world.count(Swap) == 1
+
+
+def test_a_memory_that_changed_meanwhile_is_not_overwritten() -> None:
+    """Another look has remembered something: this one is repeated."""
+    before = run(status=Status.FAILED, checkpoint='"old"', finished_at=T0)
+    now_is = replace(before, version=2, checkpoint='"newer"')
+    world = World(now_is, now=LATER)
+    assert world.play(remember(before, '"new"')) is False
+    assert world.run() == now_is

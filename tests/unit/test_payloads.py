@@ -15,6 +15,7 @@ from cronce.vocabulary.payloads import (
     MAX_TEXT_BYTES,
     decode_json,
     encode_checkpoint,
+    encode_checkpoint_text,
     encode_result,
     shortened,
 )
@@ -102,6 +103,29 @@ def test_a_checkpoint_that_could_not_be_read_back_is_refused(value: object) -> N
     """A cursor that came back cut would be wrong."""
     with pytest.raises(InputInvalidError, match=r"^checkpoint: .*at most 32768 bytes"):
         encode_checkpoint(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("17", 17),
+        ('{"page": 2}', {"page": 2}),
+        ("page 2", "page 2"),
+        ("null", "null"),
+        ('{"rate": NaN}', '{"rate": NaN}'),
+        ("[" * 20_000, "[" * 20_000),
+    ],
+)
+def test_a_command_stores_the_value_that_its_text_is_or_the_text(text: str, value: object) -> None:
+    """What is no JSON, or none that could be read back, is a string."""
+    assert decode_json(encode_checkpoint_text(text)) == value
+
+
+@pytest.mark.parametrize("text", ["x" * MAX_JSON_BYTES, f'"{"x" * MAX_JSON_BYTES}"'])
+def test_a_text_of_a_command_that_is_too_large_is_refused(text: str) -> None:
+    """Cut, it would be another cursor."""
+    with pytest.raises(InputInvalidError, match=r"^checkpoint: .*at most 32768 bytes"):
+        encode_checkpoint_text(text)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,28 @@ def test_every_field_is_read_as_a_person_writes_it() -> None:
     )
 
 
+def test_an_exclusion_group_is_for_forbid_and_wait() -> None:
+    """And survives the way through a task's environment."""
+    for policy in ("FORBID", "WAIT"):
+        grouped = Policy.from_fields({"exclusion_group": "billing", "concurrency_policy": policy})
+        assert Policy.from_json(grouped.to_json()) == grouped
+    for policy in ("ALLOW", "REPLACE"):
+        with pytest.raises(InputInvalidError) as refused:
+            Policy.from_fields({"exclusion_group": "billing", "concurrency_policy": policy})
+        assert str(refused.value) == (
+            "policy exclusion_group: 'billing' is not usable;"
+            f" allowed: only with concurrency_policy FORBID or WAIT, not {policy}"
+        )
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "group:billing", "é", "a" * 101, 7, ["billing"]])
+def test_a_name_that_no_group_can_have_is_refused(name: object) -> None:
+    """It is part of a key and of IAM policies."""
+    with pytest.raises(InputInvalidError, match=r"^exclusion_group: .* allowed: the name of a group: 1 to 100 of A-Z"):
+        Policy(exclusion_group=name)  # type: ignore[arg-type]
+    assert Policy(exclusion_group="a" * 100).exclusion_group == "a" * 100
+
+
 def test_a_deadline_may_be_null() -> None:
     """Then there is none."""
     assert Policy.from_json('{"starting_deadline": null, "active_deadline": null}') == Policy()

@@ -300,3 +300,28 @@ def test_an_old_server_that_takes_one_section_is_named() -> None:
 def test_what_is_asked_needs_two_permissions() -> None:
     """docs/stores.md lists them."""
     assert [question[0] for question in QUESTIONS] == ["INFO", "CONFIG"]
+
+
+@pytest.mark.parametrize(
+    ("url", "exposed"),
+    [
+        ("redis://app:secret@redis.example.com", True),
+        ("redis://:secret@10.0.0.5:6380/2", True),
+        ("redis://redis.example.com", False),
+        ("rediss://app:secret@redis.example.com", False),
+        ("redis://app:secret@localhost", False),
+        ("redis://app:secret@127.0.0.1:7000", False),
+        ("redis://app:secret@[::1]", False),
+    ],
+)
+def test_a_password_that_crosses_the_network_in_plain_text_is_told(
+    url: str, monkeypatch: pytest.MonkeyPatch, *, exposed: bool
+) -> None:
+    """To who sets the ledger up: `cronce init` prints it."""
+    store = open_store(url, lease=timedelta(seconds=60))
+    assert isinstance(store, RedisStore)
+    promises = Promises({"aof_enabled": "1"}, "always", "redis.example.com")
+    monkeypatch.setattr(store._server, "promises", lambda: promises)
+    expected = ("the password crosses the network in plain text: use rediss://",) if exposed else ()
+    assert store.differences() == expected
+    store.close()

@@ -20,7 +20,7 @@ NAMED = {
         "(2026-11-28)",
     ),
     "nobody, too late": (RefusalReason.TOO_LATE, run(attempt=0, status=Status.MISSED, owner="me"), "has passed"),
-    "nobody, suspended": (RefusalReason.SUSPENDED, run(attempt=0, status=Status.SKIPPED, owner="me"), "is suspended"),
+    "nobody, suspended": (RefusalReason.SUSPENDED, run(attempt=0, status=Status.SKIPPED, owner="me"), "was suspended"),
     "nobody, interrupted": (RefusalReason.INTERRUPTED, run(status=Status.FAILED, owner="me"), "work began"),
     "nobody, no row": (RefusalReason.LEASE_LOST, None, "work began"),
 }

@@ -9,7 +9,15 @@ import pytest
 
 from cronce import OnLost, Policy, Reason, Status
 from cronce.protocol.records import PastAttempt, RunRecord
-from cronce.protocol.retrying import MOST_CRASHES, Leave, Relaunch, after_attempt, delay_after
+from cronce.protocol.retrying import (
+    MOST_CRASHES,
+    MOST_LAUNCHES,
+    Leave,
+    Relaunch,
+    after_attempt,
+    delay_after,
+    launch_due,
+)
 from tests.support.builders import T0, run
 
 RETRIES = Policy(backoff_limit=2)
@@ -97,3 +105,58 @@ def test_a_run_that_failed_for_good_waits_for_a_person(name: str) -> None:
 def test_a_disabled_schedule_starts_nothing() -> None:
     """A person has switched it off."""
     assert after_attempt(failed(Reason.INTERRUPTED), policy=RETRIES, enabled=False) == Leave("the schedule is disabled")
+
+
+ENDED = failed(Reason.EXIT_CODE, failures=1, finished_at=T0)
+SIX = timedelta(minutes=6)
+
+
+@pytest.mark.parametrize(
+    ("since", "now", "launch"),
+    [
+        (timedelta(seconds=-1), timedelta(0), 1),
+        (timedelta(0), timedelta(minutes=1), None),
+        (timedelta(minutes=5), SIX, 2),
+        (SIX, SIX + timedelta(minutes=1), None),
+        (timedelta(minutes=-9), timedelta(minutes=19), 4),
+        (3 * SIX, 5 * SIX - timedelta(seconds=1), 5),
+        (None, timedelta(0), 1),
+        (None, 5 * SIX - timedelta(seconds=1), 5),
+        (None, 5 * SIX, None),
+        (5 * SIX, 5 * SIX + timedelta(days=1), None),
+        (timedelta(minutes=-2), timedelta(minutes=-1), 1),
+    ],
+)
+def test_a_launch_is_due_once_and_again_every_six_minutes(
+    since: timedelta | None, now: timedelta, launch: int | None
+) -> None:
+    """The first one waits as after any failure. A look that comes late makes one launch, and not all that were due."""
+    due = launch_due(ENDED, policy=RETRIES, enabled=True, since=None if since is None else T0 + since, now=T0 + now)
+    if launch is None:
+        assert due is None
+    else:
+        delay = timedelta(seconds=10 if launch == 1 else 0)
+        assert due == Relaunch(attempt=2, launch=launch, delay=delay)
+
+
+@pytest.mark.parametrize("late", [timedelta(0), timedelta(days=1)])
+def test_after_five_launches_a_person_has_to_look(late: timedelta) -> None:
+    """Once, also if the look comes a day later."""
+    due = launch_due(ENDED, policy=RETRIES, enabled=True, since=T0 + 4 * SIX, now=T0 + MOST_LAUNCHES * SIX + late)
+    assert isinstance(due, Leave)
+    assert due.for_person
+
+
+@pytest.mark.parametrize(
+    ("standing", "policy", "enabled"),
+    [
+        (ENDED, Policy(), True),
+        (ENDED, RETRIES, False),
+        (ENDED, Policy(backoff_limit=2, suspend=True), True),
+        (run(status=Status.SUCCEEDED, finished_at=T0), RETRIES, True),
+        (run(), RETRIES, True),
+    ],
+)
+def test_nothing_is_due_for_a_run_that_no_machine_starts(standing: RunRecord, policy: Policy, enabled: bool) -> None:  # noqa: FBT001
+    """No retry, disabled, suspended, done, or at work."""
+    assert launch_due(standing, policy=policy, enabled=enabled, since=None, now=T0) is None

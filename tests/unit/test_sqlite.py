@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce import Claim, Ledger, Policy
+from cronce.client.observer import Observer
+from cronce.protocol.records import UnreadableRow
 from cronce.stores.sqlite import PRUNED_AT_ONCE, SqliteStore
-from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError
+from cronce.testing.clocks import ManualClock
+from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
 from tests.support.builders import JOB, run
-from tests.support.clocks import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,11 +225,24 @@ def test_a_clock_that_is_set_ahead_takes_no_run_from_a_live_owner(host: Host) ->
     with pytest.raises(ClockSkewError):
         host.ledger("other").claim(JOB, "2026-11-30")  # FORBID: it would settle the run first
     with pytest.raises(ClockSkewError):
-        host.ledger("other").mark_lost(JOB, "2026-11-29")
+        Observer(host.ledger("other")).mark_lost(JOB, "2026-11-29")
     owner.complete()
     done = host.ledger("other").run(JOB, "2026-11-29")
     assert done is not None
     assert done.status == "SUCCEEDED"
+
+
+def test_a_clock_that_is_set_ahead_takes_no_group_from_a_live_owner(host: Host) -> None:
+    """Nor from one of another job; after the lease by the boot clock it is free."""
+    policy = Policy(exclusion_group="billing")
+    owner = host.ledger("owner").claim("close", "2026-11-29", policy=policy)
+    assert isinstance(owner, Claim)
+    host.sets_its_clock(HOUR)
+    with pytest.raises(ClockSkewError, match="clock was set while attempt 1 of close 2026-11-29"):
+        host.ledger("other").claim("bills", "2026-11-29", policy=policy)
+    owner.heartbeat()
+    host.passes(timedelta(seconds=130))
+    assert isinstance(host.ledger("other").claim("bills", "2026-11-30", policy=policy), Claim)
 
 
 def test_after_the_lease_a_dead_owner_is_succeeded_whatever_the_wall_clock_says(host: Host) -> None:
@@ -341,3 +356,19 @@ def test_effects_are_deleted_as_their_run_is(tmp_path: Path) -> None:
     assert (JOB, "effect#old#000001") in keys(path)
     claim(path, LONG_AGO + timedelta(days=500), "new").complete()
     assert {key for _, key in keys(path)} == {"run#new", "slot"}
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", "7", "null", '{"a":', "[" * 10_000])
+def test_a_row_that_is_no_row_is_unreadable(tmp_path: Path, text: str) -> None:
+    """Somebody edited the file: not JSON, or not an object."""
+    with opened(tmp_path / "runs.db") as store:
+        store.swap(run(), None)
+        with store._transaction() as connection:
+            connection.execute("UPDATE ledger SET item = ?", (text,))
+        with pytest.raises(RecordUnreadableError):
+            store.get(JOB, run().key)
+        with pytest.raises(RecordUnreadableError):
+            store.swap(run(), None)
+        [unreadable] = store.query(JOB, limit=5).rows
+    assert isinstance(unreadable, UnreadableRow)
+    assert "not a JSON object" in unreadable.problem

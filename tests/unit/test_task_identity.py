@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cronce.aws.stop_task import stop_ecs_task
-from cronce.aws.task_identity import task_identity
+from cronce.aws.task_identity import TaskIdentity, task_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +58,11 @@ def say(data: bytes) -> Callable[[socket.socket, bytes], None]:
 
 def identity_at(uri: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Who this process is with that endpoint, and never late."""
+    return whole_identity_at(uri, monkeypatch).name
+
+
+def whole_identity_at(uri: str, monkeypatch: pytest.MonkeyPatch) -> TaskIdentity:
+    """The same, and what it runs."""
     monkeypatch.setenv("ECS_CONTAINER_METADATA_URI_V4", uri)
     began = time.monotonic()
     identity = task_identity()
@@ -81,7 +86,7 @@ def test_an_ecs_task_is_its_arn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_elsewhere_it_is_host_and_pid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the variable, and with an empty one."""
     monkeypatch.delenv("ECS_CONTAINER_METADATA_URI_V4", raising=False)
-    assert task_identity() == HOST_AND_PID
+    assert task_identity() == TaskIdentity(name=HOST_AND_PID)
     assert identity_at("", monkeypatch) == HOST_AND_PID
 
 
@@ -180,3 +185,40 @@ def test_an_owner_that_is_no_task_is_not_stopped(owner: str, monkeypatch: pytest
     """No client is made for it."""
     monkeypatch.setattr("botocore.session.get_session", lambda: pytest.fail("a client was made"))
     stop_ecs_task(owner, "replaced")
+
+
+SHA = "sha256:" + "0123456789abcdef" * 4
+JOB = {"DockerId": "0123", "Name": "digest", "Image": "shop/digest:7", "ImageID": SHA, "Type": "NORMAL"}
+PAUSE = JOB | {"DockerId": "9", "Type": "CNI_PAUSE"}
+BESIDE = JOB | {"DockerId": "4567", "ImageID": "sha256:" + "f" * 64}
+OF = {"TaskARN": ARN, "Family": "digest", "Revision": "17"}
+IMAGES = {
+    "the revision and the image": (OF | {"Containers": [PAUSE, JOB]}, "digest:17 sha256:0123456789ab"),
+    "of several containers the one of the address": (
+        OF | {"Containers": [BESIDE, JOB]},
+        "digest:17 sha256:0123456789ab",
+    ),
+    "one container, whose id is not in the address": (
+        OF | {"Containers": [PAUSE, JOB | {"DockerId": "ea32192c8553fbff"}]},
+        "digest:17 sha256:0123456789ab",
+    ),
+    "several, none of which is in the address": (
+        OF | {"Containers": [BESIDE, JOB | {"DockerId": "ea32192c8553fbff"}]},
+        "digest:17",
+    ),
+    "no containers": (OF, "digest:17"),
+    "an image by its name": (OF | {"Containers": [JOB | {"ImageID": "shop/digest:7"}]}, "digest:17"),
+    "no revision": ({"TaskARN": ARN, "Family": "digest", "Containers": [JOB]}, "sha256:0123456789ab"),
+    "values of other kinds": (OF | {"Family": ["digest"], "Containers": {"a": 1}}, None),
+    "containers that are none": (OF | {"Containers": [7, None, {}]}, "digest:17"),
+    "a family with a control character": (OF | {"Family": "a\x1b[31m"}, None),
+}
+
+
+@pytest.mark.parametrize(("body", "image"), IMAGES.values(), ids=IMAGES)
+def test_what_a_task_runs_is_in_the_same_answer(
+    body: object, image: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ECS documents version 4 of the endpoint; whatever else it says, the task has its name."""
+    with serving(say(answer(body))) as uri:
+        assert whole_identity_at(uri, monkeypatch) == TaskIdentity(name=ARN, image=image)

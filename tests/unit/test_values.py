@@ -73,6 +73,7 @@ def test_a_check_of_its_own_runs_for_copies_too() -> None:
         lambda: Point(1, 2, 3),  # type: ignore[call-arg]
         lambda: Point(1, x=1),  # type: ignore[misc]
         lambda: Point(1, z=1),  # type: ignore[call-arg]
+        lambda: Point(1, y=2, z=3),  # type: ignore[call-arg]
         lambda: Span(1, 2),  # type: ignore[call-arg]
         lambda: Span(begin=1),  # type: ignore[call-arg]
     ],

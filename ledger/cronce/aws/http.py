@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from cronce.vocabulary.values import value_class
 
@@ -241,14 +242,14 @@ class HttpConnection(ByteStream):
             AnswerGarbledError: The bytes received are not an HTTP answer.
             ValueError: A part of the request contains a character that is not printable ASCII.
         """
-        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {text}" for name, text in headers.items())]
-        if not all(line.isascii() and line.isprintable() for line in lines):
-            raise ValueError("the request has a header with a character that is not printable ASCII")
+        lines = [f"{method} {path} HTTP/1.1", *[f"{name}: {text}" for name, text in headers.items()]]
         if body:
             lines.append(f"Content-Length: {len(body)}")
+        unbroken = "".join(lines)
+        if not (unbroken.isascii() and unbroken.isprintable()):
+            raise ValueError("the request has a header with a character that is not printable ASCII")
         self.begin("\r\n".join([*lines, "", ""]).encode("ascii") + body, by=by)
-        version, status = self._read_status()
-        received = self._read_headers()
+        status = 100
         while 100 <= status < 200:
             version, status = self._read_status()
             received = self._read_headers()
@@ -311,6 +312,7 @@ class HttpConnection(ByteStream):
         return b"".join(chunks)
 
 
+@lru_cache(maxsize=2)
 def parse_date(text: str | None) -> datetime | None:
     """The time in a `Date` header, e.g. `Sun, 29 Nov 2026 06:00:00 GMT`; None for anything else.
 

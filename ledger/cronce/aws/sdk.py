@@ -62,15 +62,14 @@ def make_client(
         user_agent_extra="cronce",
     )
 
-    def create() -> tuple[Any, str | None]:
-        session = botocore.session.get_session()
+    session = botocore.session.get_session()
+    try:
+        # A client's own code takes as long as the CPU needs; only what asks somebody is given a limit.
+        within(_LONGEST_LOADING, session.get_credentials)
         client = session.create_client(
             service, region_name=region or os.environ.get("AWS_REGION"), endpoint_url=endpoint, config=config
         )
-        return client, session.get_config_variable("ca_bundle")
-
-    try:
-        client, bundle = within(_LONGEST_LOADING, create)
+        bundle = session.get_config_variable("ca_bundle")
     except NoAnswerError:
         limit = f"the credentials were not loaded within {_LONGEST_LOADING.total_seconds():g} s"
         told = f"{limit}: look at the profile's credential_process or SSO session"
@@ -169,6 +168,7 @@ class Service:
         self._region = region
         self._endpoint = endpoint
         self._client = client
+        self._making = threading.Lock()
 
     def call(self, operation: str, about: str, **request: Any) -> Any:  # noqa: ANN401  # an SDK's answer
         """Perform the operation.
@@ -185,8 +185,9 @@ class Service:
         """
         what = f"{operation} for {about}"
         try:
-            if self._client is None:
-                self._client = make_client(self._name, region=self._region, endpoint=self._endpoint)
+            with self._making:  # several threads may be the first to call
+                if self._client is None:
+                    self._client = make_client(self._name, region=self._region, endpoint=self._endpoint)
         except NoAnswerError as error:
             refused = CallUnavailableError if error.transient else CallRefusedError
             raise refused(f"a client for {self._name}", error.message) from error

@@ -40,13 +40,12 @@ def signed(
         service: E.g. `dynamodb`.
         at: Now, aware, in UTC.
     """
-    stamp = at.strftime("%Y%m%dT%H%M%SZ")
+    stamp = _stamp(at)
     sent = dict(headers) | {"X-Amz-Date": stamp}
     if credentials.token:
         sent["X-Amz-Security-Token"] = credentials.token
-    canonical = sorted((name.lower(), " ".join(value.split())) for name, value in sent.items())
-    names = ";".join(name for name, _ in canonical)
-    lines = "".join(f"{name}:{value}\n" for name, value in canonical)
+    order, names = _canonical_order(tuple(sent))
+    lines = "".join([f"{name}:{' '.join(sent[given].split())}\n" for given, name in order])
     request = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
     scope = f"{stamp[:8]}/{region}/{service}/aws4_request"
     signature = _signature(request, credentials.secret_key, stamp, scope)
@@ -79,7 +78,7 @@ def presigned(
     """
     from urllib.parse import quote  # noqa: PLC0415  # takes long to load, and DynamoDB does not need it
 
-    stamp = at.strftime("%Y%m%dT%H%M%SZ")
+    stamp = _stamp(at)
     scope = f"{stamp[:8]}/{region}/{service}/aws4_request"
     every = dict(parameters) | {
         "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
@@ -98,6 +97,18 @@ def presigned(
 def _signature(request: str, secret_key: str, stamp: str, scope: str) -> str:
     to_sign = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
     return hmac.digest(_signing_key(secret_key, scope), to_sign.encode(), "sha256").hex()
+
+
+def _stamp(at: datetime) -> str:
+    """The time as `20261129T060000Z`; `strftime` takes as long as the signature."""
+    return at.isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
+
+
+@lru_cache(maxsize=4)
+def _canonical_order(names: tuple[str, ...]) -> tuple[list[tuple[str, str]], str]:
+    """The headers, as given and in lower case, in the order in which they are signed, and the list of their names."""
+    order = sorted(((name, name.lower()) for name in names), key=lambda pair: pair[1])
+    return order, ";".join(name for _, name in order)
 
 
 @lru_cache(maxsize=4)

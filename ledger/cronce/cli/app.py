@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from cronce.cli.actions.find_jobs import find_jobs, nearest
-from cronce.cli.actions.look_up import About, RowKind, kind_by_name, look_up
-from cronce.cli.output.advice import Commands
 from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_output
-from cronce.cli.output.wording import visible
 from cronce.cli.parameters import GROUP, TEXT
 from cronce.client.ledger import Ledger
 from cronce.client.settings import TaskSettings
+from cronce.operate.advice import Commands
+from cronce.operate.look_up import About, RowKind, kind_by_name, look_up
+from cronce.operate.wording import visible
 from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.environment import LEDGER, SCHEDULE_GROUP
 from cronce.vocabulary.errors import CronceError, InputInvalidError, InputMissingError, LedgerUnavailableError
-from cronce.vocabulary.ledger_urls import FORMS
+from cronce.vocabulary.ledger_urls import FORMS, is_in_dynamodb
 from cronce.vocabulary.version import VERSION
 
 if TYPE_CHECKING:
+    from cronce.cli.actions.host_start import HostJob
     from cronce.ecs import JobDefinition, Launcher
 
 
@@ -82,25 +83,39 @@ class CommandEntry(NamedTuple):
 
 COMMANDS = {
     "exec": CommandEntry("cronce.cli.runtime.exec", "Run a command if this process is the one to run it."),
-    "jobs": CommandEntry("cronce.cli.commands.jobs", "List the jobs."),
+    "jobs": CommandEntry("cronce.cli.commands.jobs", "List the jobs, and how each is doing."),
     "runs": CommandEntry("cronce.cli.commands.runs", "List the runs of JOB, newest period first."),
     "show": CommandEntry("cronce.cli.commands.show", "Show one run in full, and what to do next."),
+    "why": CommandEntry("cronce.cli.commands.why", "Explain why a run happened, or did not, and what to do."),
+    "doctor": CommandEntry("cronce.cli.commands.doctor", "Check the ledger, its jobs and this environment."),
+    "board": CommandEntry("cronce.cli.commands.board", "Show the runs of every job as a calendar, in a browser."),
     "next": CommandEntry("cronce.cli.commands.next", "List the next ticks of a job or of a schedule expression."),
-    "rerun": CommandEntry("cronce.cli.commands.rerun", "Start the task of one period of JOB, as its schedule does."),
+    "logs": CommandEntry("cronce.cli.commands.logs", "Print the log of one attempt."),
+    "open": CommandEntry("cronce.cli.commands.open", "Print the pages of JOB in the console of AWS."),
+    "tail": CommandEntry("cronce.cli.commands.tail", "Print the changes of runs as they happen."),
+    "wait": CommandEntry("cronce.cli.commands.wait", "Wait until the run has ended, for pipelines."),
+    "rerun": CommandEntry("cronce.cli.commands.rerun", "Start one period of JOB: its task, target or command."),
     "backfill": CommandEntry(
         "cronce.cli.commands.backfill", "Run the periods of JOB in a time range that did not succeed."
     ),
+    "pause": CommandEntry("cronce.cli.commands.pause", "Let no machine start a run of JOB until it is resumed."),
+    "resume": CommandEntry("cronce.cli.commands.resume", "End the pause of JOB."),
     "release": CommandEntry("cronce.cli.commands.release", "Release a held, lost or stuck run for its next attempt."),
     "init": CommandEntry("cronce.cli.commands.init", "Create the ledger's table or file, or upgrade its table."),
     "check": CommandEntry("cronce.cli.commands.check", "Check the jobs of a Terraform plan before it is applied."),
+    "audit": CommandEntry("cronce.cli.commands.audit", "Find clocks that act once per copy in a project."),
     "lambda-archive": CommandEntry(
         "cronce.cli.commands.lambda_archive", "Write the code of the Lambda functions, for Terraform."
     ),
+    "import": CommandEntry("cronce.cli.commands.import_", "Write the schedules of another tool as code of cronce."),
     "clock": CommandEntry("cronce.cli.runtime.clock", "Be the clock: start each job's work when it is due."),
+    "sweep": CommandEntry("cronce.cli.runtime.sweep", "Run a command for the runs that died or may be retried."),
+    "watchdog": CommandEntry("cronce.cli.runtime.watchdog", "Find missed ticks, lost runs and ticks to catch up."),
     "pin": CommandEntry("cronce.cli.runtime.pin", "Run a command only while this process is the leader."),
     "health": CommandEntry("cronce.cli.runtime.health", "Ask a clock or a pinned command on this host how it is."),
     "checkpoint": CommandEntry("cronce.cli.runtime.checkpoint", "Store a cursor from inside 'cronce exec'."),
     "once": CommandEntry("cronce.cli.runtime.once", "Run a command that must not run twice, inside 'cronce exec'."),
+    "new": CommandEntry("cronce.cli.commands.new", "Write a small project with a job that can be deployed."),
     "demo": CommandEntry("cronce.demo.command", "Play the story of the daily digest on this machine."),
     "help": CommandEntry("cronce.cli.commands.help", "Show the help of COMMAND."),
 }
@@ -213,9 +228,9 @@ def commands_for(ctx: click.Context, job: str, period: str) -> Commands:
     return Commands(
         job,
         period,
-        ledger=_to_repeat(ctx, "url"),
-        group=_to_repeat(ctx, "group"),
-        through=_to_repeat(ctx, "through"),
+        ledger=to_repeat(ctx, "url"),
+        group=to_repeat(ctx, "group"),
+        through=to_repeat(ctx, "through"),
         has_schedules=is_in_dynamodb(url)
         or bool(ctx.params.get("group") or os.environ.get(SCHEDULE_GROUP) or ctx.params.get("through")),
     )
@@ -246,23 +261,24 @@ def launcher_for(url: str | None, group: str | None) -> Launcher:
     return Launcher(group=group or schedule_group_of(url or ""), region=region_of(url or ""))
 
 
-def check_ticks_are_known(definition: JobDefinition) -> None:
+def check_ticks_are_known(definition: JobDefinition | HostJob) -> None:
     """Refuse a job whose ticks cannot be computed.
 
     Raises:
-        InputInvalidError: Its rate has no start date.
+        InputInvalidError: Its rate has no start date, it has no schedule, or its schedule is not known here.
     """
+    if definition.only_people_start_it:
+        raise InputInvalidError("JOB", definition.job, "a job with a schedule; only people start this one")
     if not definition.ticks_are_known:
+        from cronce.cli.actions.host_start import HostJob  # noqa: PLC0415  # only for the error
+
+        if isinstance(definition, HostJob):
+            raise InputInvalidError("JOB", definition.job, "a job with a schedule; --config of its clock has one")
         what, allowed = (
             f"schedule of {definition.job}",
             "a rate with a StartDate; without one, only EventBridge knows its ticks",
         )
         raise InputInvalidError(what, definition.expression, allowed)
-
-
-def is_in_dynamodb(url: str | None) -> bool:
-    """Whether the ledger is a DynamoDB table, from whose name the schedule group follows."""
-    return (url or "").startswith("dynamodb:")
 
 
 def look_up_row(ctx: click.Context, ledger: Ledger, job: str, period: str) -> tuple[About, Commands]:
@@ -300,7 +316,7 @@ def complain_if_unknown(ctx: click.Context, ledger: Ledger, job: str) -> bool:
     return True
 
 
-def _to_repeat(ctx: click.Context, name: str) -> str | None:
+def to_repeat(ctx: click.Context, name: str) -> str | None:
     """The value given on the command line; None if it came from the environment."""
     from_environment = ctx.get_parameter_source(name) is click.core.ParameterSource.ENVIRONMENT
     given: str | None = ctx.params.get(name)

@@ -11,18 +11,30 @@ from typing import NoReturn
 from cronce.cli.runtime import run_runtime
 from cronce.vocabulary import exit_codes
 
-RUNTIME = ("exec", "pin", "clock", "health", "checkpoint", "once")
+RUNTIME = ("exec", "pin", "clock", "sweep", "watchdog", "health", "checkpoint", "once")
 FOR_PEOPLE = (
     "jobs",
     "runs",
     "show",
+    "why",
+    "doctor",
+    "board",
     "next",
+    "logs",
+    "open",
+    "tail",
+    "wait",
     "rerun",
     "backfill",
+    "pause",
+    "resume",
     "release",
     "init",
     "check",
+    "audit",
     "lambda-archive",
+    "new",
+    "import",
     "demo",
     "help",
 )
@@ -35,13 +47,16 @@ Scheduled work that happens once per period across the whole fleet.
 Commands of this install:
   exec        Run a command if this process is the one to run it.
   clock       Be the clock: start each job's work when it is due.
+  sweep       Run a command for the runs that died or may be retried.
+  watchdog    Find missed ticks, lost runs and ticks to catch up.
   pin         Run a command only while this process is the leader.
   health      Ask a clock or a pinned command on this host how it is.
   checkpoint  Store a cursor from inside 'cronce exec'.
   once        Run a command that must not run twice, from inside 'cronce exec'.
 
-The commands jobs, runs, show, next, rerun, backfill, release, init, check, lambda-archive and
-demo need the extra 'cli' (click and rich): pip install 'cronce[cli]'
+The commands jobs, runs, show, why, doctor, board, next, logs, open, tail, wait, rerun, backfill,
+pause, resume, release, init, check, lambda-archive, new, import and demo need the extra 'cli' (click
+and rich): pip install 'cronce[cli]'; audit needs the extra 'audit', import of YAML the extra 'import'.
 
   cronce COMMAND --help    options, examples and exit codes of a command
   cronce --version         the version

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import click
 
+from cronce.vocabulary.durations import parse_duration
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import MAX_SCHEDULE_NAME, checked_job, checked_period
-
-_GROUP = re.compile(rf"[0-9A-Za-z_.-]{{1,{MAX_SCHEDULE_NAME}}}")
-"""The name of a schedule group (Scheduler API Reference, CreateScheduleGroup)."""
+from cronce.vocabulary.names import checked_job, checked_line, checked_period, checked_schedule_group
 
 _FUNCTION = re.compile(r"(arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[0-9A-Za-z_-]{1,64}")
 """The name or ARN of a function, without a version: an invocation grant is for the function (Lambda API, Invoke)."""
@@ -22,7 +21,12 @@ Callback = Callable[[click.Context, click.Parameter, str | None], str | None]
 
 def checked_by(check: Callable[..., str]) -> Callback:
     """A callback that checks the text; the function takes it, and as `what` its name for the error."""
-    return lambda ctx, param, text: None if text is None else check(text, what=_called(param, ctx))
+
+    def checked(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+        # A shell that completes a word may have half of another one.
+        return text if text is None or ctx.resilient_parsing else check(text, what=_called(param, ctx))
+
+    return checked
 
 
 def _called(param: click.Parameter, ctx: click.Context) -> str:
@@ -38,13 +42,6 @@ def _with_words(text: str, *, what: str) -> str:
     return text
 
 
-def _group(name: str, *, what: str) -> str:
-    if not _GROUP.fullmatch(name):
-        allowed = f"the name of a schedule group: 1 to {MAX_SCHEDULE_NAME} of A-Z a-z 0-9 _ . -"
-        raise InputInvalidError(what, name, allowed)
-    return name
-
-
 def _function(name: str, *, what: str) -> str:
     if not _FUNCTION.fullmatch(name):
         raise InputInvalidError(what, name, "the name or ARN of a Lambda function, without a version")
@@ -53,5 +50,14 @@ def _function(name: str, *, what: str) -> str:
 
 TEXT = checked_by(_with_words)
 """Text that is not blank: `--reason "$WHY"` with an unset variable is a mistake, and not an absent option."""
-JOB, PERIOD, GROUP = checked_by(checked_job), checked_by(checked_period), checked_by(_group)
+
+
+def _duration(ctx: click.Context, param: click.Parameter, text: str | None) -> timedelta | None:
+    return None if text is None else parse_duration(text, what=_called(param, ctx))
+
+
+DURATION = _duration
+LINE = checked_by(checked_line)
+"""One printable line."""
+JOB, PERIOD, GROUP = checked_by(checked_job), checked_by(checked_period), checked_by(checked_schedule_group)
 FUNCTION = checked_by(_function)

@@ -1,106 +1,47 @@
-"""A held attempt with its heartbeat, and what the others get instead.
+"""A held attempt: what the process gets that is to do the work.
 
-The ledger's row decides who holds the run. The claim trusts its own copy only for a part of the lease:
-
-      request sent                     trusted_until          lease_until   + clock skew
-      |--- heartbeat every quarter ---------|--- margin: a fifth ---|--- 5 s ---|
-      | the work may go on                  | stop the work         | others    | others
-      |                                     | (SIGTERM, SIGKILL)    | wait      | may take over
-
-              start_heartbeat           complete, fail, interrupt
-      HELD ------------------> HELD ------------------------------> SETTLED
-       |                         |                                     ^
-       |                         | not renewed by trusted_until,       | my own final record
-       |                         | or the row is another attempt's     | is found: an answer was lost
-       |                         v                                     |
-       +---------------------> LOST -----------------------------------+
-
-A failed heartbeat is retried until `trusted_until`, whatever the error is. A lost claim is never held again: `check`
-raises, `cronce exec` stops its command. Trust is counted from when the request was sent, on the monotonic clock, so a
-slow answer or a stepped wall clock does not extend it.
+How its lease is kept, and how it ends, is drawn in `cronce.client.heartbeat`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from cronce.client.driver import Driver
+from cronce.client.heartbeat import Heartbeat
 from cronce.client.reporting import report
 from cronce.protocol.holding import Held, Lost, Outcome, finish, renew
 from cronce.protocol.operations import Steps
 from cronce.protocol.records import RunRecord
-from cronce.protocol.requests import RefusalReason
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.errors import InputInvalidError, LeaseLostError, LedgerUnavailableError, StopRequestedError
 from cronce.vocabulary.names import checked_exit_code
 from cronce.vocabulary.payloads import (
     decode_json,
+    described,
     encode_checkpoint,
     encode_checkpoint_text,
     encode_result,
     shortened,
 )
 from cronce.vocabulary.policy import Policy
-from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import checked_member, value_class
+from cronce.vocabulary.states import Reason
+from cronce.vocabulary.values import checked_member
 
 if TYPE_CHECKING:
     from cronce.client.effects import Effect, Effects
     from cronce.protocol.effects import OnUnknown
 
-__all__ = ["Claim", "Refusal"]
+__all__ = ["Claim"]
 
 T = TypeVar("T")
 
-_EXPLANATIONS = {
-    RefusalReason.ALREADY_SUCCEEDED: "already done",
-    RefusalReason.RUNNING_ELSEWHERE: "already running elsewhere",
-    RefusalReason.HELD: "held for a person; 'cronce release' releases it",
-    RefusalReason.ATTEMPTS_EXHAUSTED: "it failed, and no retry is left (backoff_limit); a person may run it again",
-    RefusalReason.OVERLAPPING: "another run of the job is running",
-    RefusalReason.TOO_LATE: "its starting deadline has passed",
-    RefusalReason.SUSPENDED: "the job is suspended",
-    RefusalReason.REPLACED: "a newer run replaced it (REPLACE); a person may run it again",
-    RefusalReason.INTERRUPTED: "this process was asked to stop before the work began",
-    RefusalReason.LEASE_LOST: "this process was too slow; its run was taken over before the work began",
-}
-
-
-@value_class(kw_only=True)
-class Refusal:
-    """Why the work must not start here. A value, not an error, and falsy.
-
-    Attributes:
-        reason: Stable, for scripts.
-        record: The current row of the run; None if there is none.
-    """
-
-    job: str
-    period: str
-    reason: RefusalReason
-    record: RunRecord | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", checked_member(RefusalReason, self.reason, what="reason"))
-
-    def __bool__(self) -> Literal[False]:
-        return False
-
-    def __str__(self) -> str:
-        """One sentence for a person: what, why, and who holds the run."""
-        text = f"{self.job} {self.period} is not started: {_EXPLANATIONS[self.reason]}"
-        if self.record is None:
-            return text
-        if self.record.blocked_by:
-            return f"{text} ({self.record.blocked_by})"
-        if self.reason is RefusalReason.INTERRUPTED or self.record.status in (Status.SKIPPED, Status.MISSED):
-            return text  # no attempt started, and the row names the refused process
-        return f"{text} (attempt {self.record.attempt} by {self.record.owner})"
+_NOT_IN_TIME = "its lease could not be renewed in time"
 
 
 class Claim:
@@ -121,8 +62,11 @@ class Claim:
         self._lost_why: str | None = None
         self._settled = False
         self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._after_beat: Callable[[], None] | None = None
+        self._failing = False  # a request failed while the claim was trusted, and none has succeeded since
+        self._waking = False  # the one try after the trust has ended is under way
+        self._after: Callable[[], None] = lambda: None
+        self._may_go_on: Callable[[], bool] = lambda: True
+        self._heartbeat: Heartbeat | None = None
         self._effects: Effects | None = None
 
     def __bool__(self) -> Literal[True]:
@@ -182,9 +126,20 @@ class Claim:
 
     @property
     def lost(self) -> bool:
-        """True once this process must no longer act. A lost claim stays lost."""
+        """True if this process must not act now: the claim is lost, or its trusted time has passed. Makes no request.
+
+        After this process was frozen it may be True although the lease can still be renewed; `is_lost` finds out.
+        """
+        return self._lost_why is not None or (not self._settled and self.trust_left <= 0)
+
+    def is_lost(self) -> bool:
+        """True once this process must no longer act. A lost claim stays lost.
+
+        The first call after this process was frozen makes one request, which renews the lease if nobody has taken the
+        run over.
+        """
         if not self._settled and self._lost_why is None and self.trust_left <= 0:
-            self._lost_why = "its lease could not be renewed in time"
+            self._wake_up()
         return self._lost_why is not None
 
     @property
@@ -346,8 +301,8 @@ class Claim:
         """
         reason = checked_member(Reason, reason, what="reason")
         exit_code = checked_exit_code(exit_code)
-        imposed = reason in (Reason.INTERRUPTED, Reason.REPLACED)
-        text = None if error is None else shortened(error if isinstance(error, str) else _told(error))
+        imposed = reason in (Reason.INTERRUPTED, Reason.REPLACED, Reason.LEASE_LOST)
+        text = None if error is None else shortened(error if isinstance(error, str) else described(error))
         self._settle(Outcome(event=Event.FAIL, reason=reason, counts=not imposed, exit_code=exit_code, error=text))
 
     def interrupt(self, error: str | None = None) -> None:
@@ -358,17 +313,32 @@ class Claim:
         """
         self.fail(error, reason=Reason.INTERRUPTED)
 
-    def start_heartbeat(self, after: Callable[[], None] | None = None) -> None:
+    def give_up(self) -> None:
+        """Record FAILED(lease_lost) once the work has stopped because the claim is lost: a successor need not wait.
+
+        Nothing is written over what another process wrote, and nothing if the ledger does not answer. Never raises.
+        """
+        if self._settled:
+            return
+        self._lost_why = self._lost_why or _NOT_IN_TIME
+        with suppress(Exception):  # then the run is free when its lease expires
+            self.fail(self._lost_why, reason=Reason.LEASE_LOST)
+
+    def start_heartbeat(
+        self, after: Callable[[], None] = lambda: None, *, may_go_on: Callable[[], bool] = lambda: True
+    ) -> None:
         """Renew the lease every quarter of its length from a thread, until the claim is settled or lost.
 
         Args:
-            after: Called from the thread after each heartbeat, which may have found the claim lost or a request to
-                stop.
+            after: Called after each heartbeat, which may have found the claim lost or a request to stop; from any
+                thread.
+            may_go_on: Called if this process was frozen until its trust had ended. False if the work has been stopped
+                meanwhile, so that the lease must not be renewed.
         """
-        self._after_beat = after
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._beat, name="cronce-heartbeat", daemon=True)
-            self._thread.start()
+        if self._heartbeat is None:
+            self._after, self._may_go_on = after, may_go_on
+            self._heartbeat = Heartbeat(self._held, self._driver.clock, self._ended, renew=self._beat, after=after)
+            self._heartbeat.start()
 
     def __enter__(self) -> Self:
         self.check()
@@ -399,7 +369,8 @@ class Claim:
             case SystemExit(code=None | 0):
                 self.complete()
                 return
-            case LeaseLostError():
+            case LeaseLostError() if self.is_lost():
+                self.give_up()
                 return
             case KeyboardInterrupt() | Terminated():
                 outcome = Reason.INTERRUPTED
@@ -442,7 +413,7 @@ class Claim:
             try:
                 answer = self._driver.run(operation(self._held), self._patience_if_transient)
             except LedgerUnavailableError as error:
-                if not self.lost:
+                if not self.is_lost():
                     raise
                 raise self._lease_lost() from error
             if isinstance(answer, Lost):
@@ -455,31 +426,73 @@ class Claim:
         with self._lock:
             if self._settled:
                 raise self._already_settled()
-            if self._lost_why is not None and not ends:
-                raise self._lease_lost()
+            if not ends:
+                self._check_held()
             try:
-                answer = self._driver.run(operation(self._held), self._patience)
-            except LedgerUnavailableError as error:
-                self._lost_why = f"its lease expired while the ledger was unavailable ({error.cause})"
-                raise self._lease_lost() from error
+                self._perform(operation)
             finally:
                 if ends:
                     self._ended.set()
-            if isinstance(answer, Lost):
-                self._lost_why = answer.why
-                raise self._lease_lost()
-            self._held = answer
             self._settled = ends
+
+    def _perform(self, operation: Callable[[Held], Steps[Held | Lost]]) -> None:
+        try:
+            try:
+                answer = self._driver.run(operation(self._held), self._patience)
+            except LedgerUnavailableError:
+                if self._failing or self._waking:
+                    raise
+                with self._last_try():  # no try failed while the claim was trusted: this process was frozen in the call
+                    answer = self._driver.run(operation(self._held), self._patience)
+        except LedgerUnavailableError as error:
+            self._lost_why = f"its lease expired while the ledger was unavailable ({error.cause})"
+            raise self._lease_lost() from error
+        self._failing = False
+        if isinstance(answer, Lost):
+            self._lost_why = answer.why
+            raise self._lease_lost()
+        self._held = answer
+
+    def _wake_up(self) -> None:
+        """The trust has ended: if this process was frozen until now, renew the lease once, else the claim is lost.
+
+        If a try failed while the claim was trusted, the ledger is away, and another one would only delay the stop.
+        """
+        if not self._failing and self._may_go_on():
+            with self._lock:
+                if self._settled or self._lost_why is not None or self.trust_left > 0:
+                    return  # another thread was first
+                with self._last_try(), suppress(LeaseLostError):
+                    self._perform(renew)
+                if self.trust_left > 0:
+                    self._after()
+                    return
+        self._lost_why = self._lost_why or _NOT_IN_TIME
+
+    @contextmanager
+    def _last_try(self) -> Iterator[None]:
+        self._waking = True
+        try:
+            yield
+        finally:
+            self._waking = False
 
     def _patience(self, error: LedgerUnavailableError, waited: float) -> float:  # noqa: ARG002  # a `Patience`
         """Retry any error, missing credentials too, until trust ends."""
-        return self._driver.clock.seconds_until(self._held.trusted_until)
+        left = self._driver.clock.seconds_until(self._held.trusted_until)
+        self._failing = self._failing or (left > 0 and not self._waking)
+        return left
 
     def _patience_if_transient(self, error: LedgerUnavailableError, waited: float) -> float:
         return self._patience(error, waited) if error.transient else 0.0
 
+    def _beat(self) -> Held:
+        self._check_held()
+        self.heartbeat()
+        return self._held
+
     def _check_held(self) -> None:
-        if self.lost:
+        if self.is_lost():
             raise self._lease_lost()
 
     def _already_settled(self) -> RuntimeError:
@@ -487,34 +500,6 @@ class Claim:
 
     def _lease_lost(self) -> LeaseLostError:
         return LeaseLostError(self.job, self.period, self.attempt, self._lost_why or "")
-
-    def _beat(self) -> None:
-        """Renew until settled or lost. An unexpected error is retried like any other."""
-        clock = self._driver.clock
-        due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
-        while not clock.wait(self._ended, max(0.0, due_in)):
-            try:
-                with self._lock:
-                    if self._ended.is_set() or self.lost:
-                        return
-                    self.heartbeat()
-            except LeaseLostError:
-                return
-            except Exception as error:  # noqa: BLE001  # whatever it is, a retry may still renew the lease
-                report("heartbeat_failed", level="ERROR", job=self.job, period=self.period, error=repr(error))
-                due_in = self._held.lease.total_seconds() / 16
-            else:
-                due_in = clock.seconds_until(self._held.sent_at + self._held.lease / 4)
-            finally:
-                if self._after_beat is not None:
-                    self._after_beat()
-
-
-def _told(error: object) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001  # a foreign class may raise anything; the failure is recorded all the same
-        return type(error).__name__
 
 
 class Terminated(SystemExit):

@@ -19,6 +19,8 @@ from cronce.vocabulary.states import Status
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 2.0
 
+_NEVER = threading.Event()
+
 _MOST_LOOKED_AT = 1000
 _ROWS_OF_A_PAGE = 250
 
@@ -36,19 +38,18 @@ class Driver:
     """Drives the operations of one claim or query: one store, one steady clock."""
 
     def __init__(
-        self, store: Store, clock: SteadyClock, stop: StopSignal, stop_task: Callable[[str, str], None]
+        self, store: Store, clock: SteadyClock, stop: StopSignal | None, stop_task: Callable[[str, str], None]
     ) -> None:
         """Set what the operations need.
 
         Args:
             store: Where the rows are.
             clock: The time of this claim.
-            stop: Set when this process is asked to stop; this ends a wait for another run.
+            stop: Set when this process is asked to stop; this ends a wait for another run. None if nobody asks.
             stop_task: Stops an owner's task for a reason, if possible; never raises.
         """
         self.clock = clock
-        self._stop = stop
-        self._never = threading.Event()
+        self._stop = stop or _NEVER
         self._store = store
         self._stop_task = stop_task
         self._skew = timedelta(0)
@@ -111,18 +112,18 @@ class Driver:
         Raises:
             LedgerUnavailableError: The last try's error.
         """
-        began_at = self.clock.now()
+        sent_at = began_at = self.clock.now()
         backoff = _FIRST_BACKOFF
         while True:
-            sent_at = self.clock.now()
             try:
                 answer = call()
             except LedgerUnavailableError as error:
                 pause = backoff * (0.5 + int.from_bytes(os.urandom(2)) / 65536)
                 if patience(error, (self.clock.now() - began_at).total_seconds()) <= pause:
                     raise
-                self.clock.wait(self._never, pause)
+                self.clock.wait(_NEVER, pause)
                 backoff = min(backoff * 2, _LONGEST_BACKOFF)
+                sent_at = self.clock.now()
             else:
                 self._note_skew(sent_at, self.clock.now())
                 return answer

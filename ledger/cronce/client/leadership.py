@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from cronce.client.claim import Claim, Refusal
+from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.refusal import Refusal
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal, SystemClock
 from cronce.protocol.records import RunRecord, may_be_claimed
@@ -40,7 +41,14 @@ LEADER = "leader"
 """The period of a leader's row."""
 
 _ENDS_FOR_MACHINES = frozenset(
-    {RefusalReason.ALREADY_SUCCEEDED, RefusalReason.ATTEMPTS_EXHAUSTED, RefusalReason.REPLACED}
+    {
+        RefusalReason.ALREADY_SUCCEEDED,
+        RefusalReason.ATTEMPTS_EXHAUSTED,
+        RefusalReason.OVERLAPPING,
+        RefusalReason.REPLACED,
+        RefusalReason.SUSPENDED,
+        RefusalReason.TOO_LATE,
+    }
 )
 _ANOTHER_TERM = "a term of leadership follows the last one, however that ended"
 

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
 
-from cronce.client.claim import Claim, Refusal
+from cronce.client.claim import Claim
 from cronce.client.driver import Driver, Patience
-from cronce.client.settings import TaskSettings
+from cronce.client.refusal import Refusal
 from cronce.client.time_source import Clock, SteadyClock, StopSignal, SystemClock
 from cronce.protocol.claiming import claim
 from cronce.protocol.holding import Held
 from cronce.protocol.observing import (
     NotReleased,
     ReleaseRequest,
-    Sighting,
-    give_up,
     holder,
-    mark_all_lost,
-    mark_lost,
-    mark_missed,
-    mark_not_started,
-    mark_stopped,
     release,
 )
-from cronce.protocol.operations import get_run, get_slot
-from cronce.protocol.records import RunRecord, UnreadableRow, Waiter
+from cronce.protocol.operations import Steps, get_run, get_slot
+from cronce.protocol.records import Pause, RunRecord, UnreadableRow, Waiter
 from cronce.protocol.requests import ClaimRequest, Refused
 from cronce.stores.store import Bound, Cautious, Inspectable, JobLister, Page, Store
 from cronce.vocabulary.durations import format_duration
+from cronce.vocabulary.environment import WORK_VERSION
 from cronce.vocabulary.errors import ClockSkewError, InputInvalidError, LedgerUnavailableError
 from cronce.vocabulary.names import (
     RunName,
-    checked_exit_code,
+    checked_group,
     checked_job,
     checked_period,
     checked_words,
     optional_words,
 )
 from cronce.vocabulary.policy import Policy
-from cronce.vocabulary.states import Reason, Trigger
+from cronce.vocabulary.states import Trigger
 from cronce.vocabulary.values import checked_instance, checked_whole
+
+if TYPE_CHECKING:
+    from cronce.client.settings import TaskSettings
 
 __all__ = ["Ledger"]
 
@@ -52,7 +49,13 @@ TRIES_IN_HALF_A_LEASE = 3
 _LONGEST_PATIENCE = timedelta(seconds=9)
 """How long a claim retries a failing store before it gives up and the work does not start."""
 
+_LONGEST_VERSION = 200
+"""Characters of `CRONCE_VERSION` that a row keeps."""
+
 _PATIENCE_WHEN_STOPPING = timedelta(seconds=3)
+
+
+T = TypeVar("T")
 
 
 class Ledger:
@@ -83,9 +86,10 @@ class Ledger:
         self._store = store
         self._policy = _checked_policy(policy, Policy())
         self._owner = owner if callable(owner) else optional_words(owner, what="owner")
+        self._image: str | None = None
         self._clock = clock or SystemClock()
         self._stop_task = stop_task or _stop_task
-        self._caution_reported = False
+        self._cautious = store if isinstance(store, Cautious) else None
         self._check_call_timeout(self._policy)
 
     @classmethod
@@ -118,6 +122,8 @@ class Ledger:
         Raises:
             InputInvalidError: A variable is missing or not usable; the error names it.
         """
+        from cronce.client.settings import TaskSettings  # noqa: PLC0415  # not needed with a URL
+
         settings = TaskSettings.from_environ(os.environ)
         return cls.from_settings(settings, owner=owner)
 
@@ -195,6 +201,7 @@ class Ledger:
             force=force,
             actor=actor,
             note=note,
+            ran=self.ran,
         )
         return self.submit(ask, stop=stop)
 
@@ -229,7 +236,23 @@ class Ledger:
                 whether a run is alive.
             LedgerUnavailableError: The store did not answer.
         """
-        return self._driver().run(holder(checked_job(job)), _patience(_LONGEST_PATIENCE))
+        return self.perform(holder(checked_job(job)))
+
+    def holder_of_group(self, group: str) -> RunRecord | None:
+        """The run that holds the exclusion group; None if the group is free or its lease has expired.
+
+        Raises:
+            InputInvalidError: The name cannot be used.
+            RecordUnreadableError: The group's slot, or the row of the run that it names, cannot be read.
+            LedgerUnavailableError: The store did not answer, or may not be asked about the group or the other job.
+        """
+        from cronce.protocol.groups import holder_of_group  # noqa: PLC0415
+
+        slot = self.perform(holder_of_group(checked_group(group)))
+        if slot is None or slot.of_job is None or slot.period is None:
+            return None
+        run = self.run(slot.of_job, slot.period)
+        return run if run is not None and run.is_attempt(slot.attempt, slot.token) else None
 
     def waiting(self, job: str) -> tuple[Waiter, ...]:
         """The runs that wait for the job's slot under `WAIT`, in the order in which they get it.
@@ -241,7 +264,7 @@ class Ledger:
             RecordUnreadableError: The slot cannot be read.
             LedgerUnavailableError: The store did not answer.
         """
-        slot = self._driver().run(get_slot(checked_job(job)), _patience(_LONGEST_PATIENCE))
+        slot = self.perform(get_slot(checked_job(job)))
         return slot.waiting if slot else ()
 
     def run(self, job: str, period: str) -> RunRecord | None:
@@ -252,8 +275,7 @@ class Ledger:
             RecordUnreadableError: The row exists but cannot be read; `page` and `rows` list it.
             LedgerUnavailableError: The store did not answer.
         """
-        driver = self._driver()
-        return driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
+        return self.perform(get_run(checked_job(job), checked_period(period)))
 
     def page(self, job: str, *, limit: int = 20, before: str | None = None) -> Page:
         """At most `limit` runs of the job, newest period first; pass `page.before` to get the next page.
@@ -318,127 +340,48 @@ class Ledger:
             note=note,
             force=force,
         )
-        driver = self._driver()
-        return driver.run(release(ask), _patience(_LONGEST_PATIENCE))
+        return self.perform(release(ask))
 
-    def mark_stopped(
-        self, job: str, period: str, *, owner: str, exit_code: int | None = None, error: str | None = None
-    ) -> RunRecord | None:
-        """Settle the run of a task that stopped without reporting an outcome; returns the current row.
+    def pause(self, job: str, *, actor: str, why: str, until: datetime | None = None) -> Pause:
+        """Let no machine start a run of the job until a person resumes it; runs that have begun go on.
 
         Args:
-            job: Name of the job.
-            period: Its period.
-            owner: The task; the run of another owner is left unchanged.
-            exit_code: Exit code of the job's container, None if it has none.
-            error: The platform's reason.
+            job: Name of the job; it needs no run yet.
+            actor: Who pauses it; recorded.
+            why: That person's reason; recorded in the job's slot and in each run that is skipped.
+            until: When the pause ends by itself, aware; None if only `resume` ends it.
 
         Raises:
+            InputInvalidError: A value cannot be used, or the pause would be over already.
             LedgerUnavailableError: The store did not answer; call again.
         """
-        driver = self._driver()
-        steps = mark_stopped(
-            checked_job(job),
-            checked_period(period),
-            owner=checked_words(owner, what="owner", allowed="the name of the task"),
-            exit_code=checked_exit_code(exit_code),
-            error=optional_words(error, what="error"),
-        )
-        return driver.run(steps, _patience(_LONGEST_PATIENCE))
+        from cronce.protocol.pausing import PauseRequest, pause  # noqa: PLC0415  # claims do not need it
 
-    def mark_lost(self, job: str, period: str) -> RunRecord | None:
-        """Mark the run FAILED(lease_lost) if its lease has expired; returns the current row, None if there is none.
+        ask = PauseRequest(job=job, actor=actor, why=why, until=until)
+        return self.perform(pause(ask))
 
-        Raises:
-            InputInvalidError: A name cannot be used.
-            LedgerUnavailableError: The store did not answer; call again.
-        """
-        driver = self._driver()
-        run = driver.run(get_run(checked_job(job), checked_period(period)), _patience(_LONGEST_PATIENCE))
-        return run and driver.run(mark_lost(run), _patience(_LONGEST_PATIENCE))
-
-    def mark_all_lost(self, job: str) -> tuple[RunRecord, ...]:
-        """Mark the runs of the job FAILED(lease_lost) whose leases have expired; returns those.
-
-        For a job that no watchdog looks at, for instance one without a schedule.
+    def resume(self, job: str) -> Pause | None:
+        """End the job's pause; returns that pause, or None if there was none.
 
         Raises:
             InputInvalidError: The name cannot be used.
             LedgerUnavailableError: The store did not answer; call again.
         """
-        return self._driver().run(mark_all_lost(checked_job(job)), _patience(_LONGEST_PATIENCE))
+        from cronce.protocol.pausing import resume  # noqa: PLC0415
 
-    def mark_missed(
-        self, job: str, period: str, *, reason: str, scheduled_at: datetime | None, error: str | None = None
-    ) -> RunRecord:
-        """Record that the tick was not delivered, unless its row says more; return the run after that.
+        return self.perform(resume(checked_job(job)))
 
-        Args:
-            job: Name of the job.
-            period: Its period.
-            reason: `never_delivered`, `never_claimed`, or `launch_failed` and what the platform said.
-            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
-            error: What the platform said at length.
+    def pause_of(self, job: str) -> Pause | None:
+        """The job's pause if it is in force now; one read.
 
         Raises:
-            InputInvalidError: A name or time cannot be used; nothing was written.
-            LedgerUnavailableError: The store did not answer; call again.
+            InputInvalidError: The name cannot be used.
+            RecordUnreadableError: The slot cannot be read. No machine starts a run of the job then.
+            LedgerUnavailableError: The store did not answer.
         """
-        seen = self._sighting(job, period, owner=self.owner, reason=reason, scheduled_at=scheduled_at, error=error)
-        return self._driver().run(mark_missed(seen), _patience(_LONGEST_PATIENCE))
+        from cronce.protocol.pausing import pause_of  # noqa: PLC0415
 
-    def mark_not_started(
-        self,
-        job: str,
-        period: str,
-        *,
-        owner: str,
-        error: str | None,
-        scheduled_at: datetime | None,
-        trigger: Trigger,
-        exit_code: int | None = None,
-        reason: Reason = Reason.LAUNCH_FAILED,
-    ) -> RunRecord:
-        """Record that a task stopped before it claimed its run, unless its row says more; return the run after that.
-
-        Args:
-            job: Name of the job.
-            period: Its period.
-            owner: The task.
-            error: Why the platform says that it stopped.
-            scheduled_at: The nominal time of the tick; None to take it from a period that is one.
-            trigger: Who asked for the task.
-            exit_code: Exit code of the job's container, None if it has none.
-            reason: `launch_failed`, or `unclaimed` if the task ended as if its work were done.
-
-        Raises:
-            InputInvalidError: A name or time cannot be used; nothing was written.
-            LedgerUnavailableError: The store did not answer; call again.
-        """
-        seen = self._sighting(
-            job,
-            period,
-            owner=owner,
-            reason=reason,
-            scheduled_at=scheduled_at,
-            error=error,
-            exit_code=exit_code,
-            trigger=trigger,
-        )
-        return self._driver().run(mark_not_started(seen), _patience(_LONGEST_PATIENCE))
-
-    def give_up(self, run: RunRecord, note: str) -> RunRecord | None:
-        """Note in a failed or missed run that no machine starts it again; return the run after that.
-
-        Args:
-            run: The run as it was read; if its row has changed since, nothing is written.
-            note: Why; recorded, with this ledger's owner as the actor.
-
-        Raises:
-            LedgerUnavailableError: The store did not answer; call again.
-        """
-        steps = give_up(run, actor=self.owner, note=checked_words(note, what="note"))
-        return self._driver().run(steps, _patience(_LONGEST_PATIENCE))
+        return self.perform(pause_of(checked_job(job)))
 
     def create(self) -> bool:
         """Make the table or file ready; True if it was made, False if it stood already."""
@@ -460,42 +403,28 @@ class Ledger:
 
     def _report_caution(self) -> None:
         """Report once how the store can forget claims. The losers of a run need not know."""
-        if self._caution_reported or not isinstance(self._store, Cautious) or self._store.caution is None:
+        if self._cautious is None or (caution := self._cautious.caution) is None:
             return
         from cronce.client.reporting import report  # noqa: PLC0415  # most stores keep what they answered
 
-        self._caution_reported = True
-        report("ledger_caution", level="WARNING", message=f"{self.where}: {self._store.caution}")
+        self._cautious = None
+        report("ledger_caution", level="WARNING", message=f"{self.where}: {caution}")
 
     def _page(self, job: str, *, limit: int, before: str | None) -> Page:
         return self._driver().insist(
             lambda: self._store.query(job, limit=limit, before=before), _patience(_LONGEST_PATIENCE)
         )
 
-    def _driver(self, stop: StopSignal | None = None) -> Driver:
-        return Driver(self._store, SteadyClock(self._clock), stop or threading.Event(), self._stop_task)
+    def perform(self, steps: Steps[T]) -> T:
+        """Perform an operation of the protocol, and insist for as long as an answer is worth waiting for.
 
-    def _sighting(
-        self,
-        job: str,
-        period: str,
-        *,
-        owner: str,
-        reason: str,
-        scheduled_at: datetime | None,
-        error: str | None,
-        exit_code: int | None = None,
-        trigger: Trigger = Trigger.SCHEDULE,
-    ) -> Sighting:
-        return Sighting(
-            run=RunName.of(job, period, scheduled_at),
-            token=new_token(),
-            owner=owner,
-            reason=reason,
-            error=error,
-            exit_code=exit_code,
-            trigger=trigger,
-        )
+        Raises:
+            LedgerUnavailableError: The store did not answer; call again.
+        """
+        return self._driver().run(steps, _patience(_LONGEST_PATIENCE))
+
+    def _driver(self, stop: StopSignal | None = None) -> Driver:
+        return Driver(self._store, SteadyClock(self._clock), stop, self._stop_task)
 
     @property
     def owner(self) -> str:
@@ -503,10 +432,17 @@ class Ledger:
         if self._owner is None:
             from cronce.aws.task_identity import task_identity  # noqa: PLC0415  # may ask the network
 
-            self._owner = task_identity()
+            identity = task_identity()
+            self._owner, self._image = identity.name, identity.image
         elif callable(self._owner):
             self._owner = checked_words(self._owner(), what="owner", allowed="the name of this process")
         return self._owner
+
+    @property
+    def ran(self) -> str | None:
+        """What this process runs: `CRONCE_VERSION`, the task definition and the image, as far as they are known."""
+        parts = (os.environ.get(WORK_VERSION, "").strip()[:_LONGEST_VERSION], self.owner and self._image)
+        return " ".join(part for part in parts if part) or None
 
     def _check_call_timeout(self, policy: Policy) -> None:
         needed = self._store.call_timeout * TRIES_IN_HALF_A_LEASE

@@ -5,7 +5,6 @@ A line that cannot be written is lost, and nothing else: `report` never raises.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import sys
@@ -78,6 +77,8 @@ def _as_json(event: str, level: str, fields: dict[str, object]) -> str:
     line |= {f"cronce.{name}": value for name, value in fields.items() if value is not None}
     if os.environ.get(METRICS) == "emf" and event in METRIC_OF_EVENT:
         line |= _embedded_metrics(event, at, fields)
+    import json  # noqa: PLC0415  # with the store; `from cronce import Ledger` alone has no use for it
+
     return json.dumps(line, default=str)
 
 

@@ -11,6 +11,7 @@ from cronce.protocol.requests import ClaimRequest
 from cronce.vocabulary.environment import (
     ACTOR,
     DATE_IN,
+    EXCLUSION_GROUP,
     FORCE,
     FORCE_ATTEMPT,
     JOB,
@@ -123,7 +124,7 @@ class TaskSettings:
             job=checked_job(job.text, what=job.called) if job else None,
             period=period,
             scheduled_at=scheduled_at,
-            policy=_policy(environ.get(POLICY), options),
+            policy=_policy(environ, options),
             trigger=checked_member(Trigger, trigger.text, what=trigger.called) if trigger else Trigger.SCHEDULE,
             force=force.text if force else None,
             force_called=force.called if force else FORCE,
@@ -174,8 +175,8 @@ class TaskSettings:
         """
         return RunName(job=self.required_job(), period=self.required_period(), scheduled_at=self.scheduled_at)
 
-    def claim_request(self, *, token: str, owner: str) -> ClaimRequest:
-        """The request for the run.
+    def claim_request(self, *, token: str, owner: str, ran: str | None = None) -> ClaimRequest:
+        """The request for the run; see `Ledger.owner` and `Ledger.ran`.
 
         Raises:
             InputMissingError: Nobody gave its job or its period.
@@ -195,6 +196,7 @@ class TaskSettings:
             force_attempt=self.force_attempt,
             actor=_person() if self.force is not None and self.actor is None else self.actor,
             note=self.note,
+            ran=ran,
         )
 
 
@@ -232,8 +234,14 @@ def _attempt(given: _Text) -> int:
     return int(given.text)
 
 
-def _policy(text: str | None, options: Mapping[str, str]) -> Policy:
+def _policy(environ: Mapping[str, str], options: Mapping[str, str]) -> Policy:
+    text, group = environ.get(POLICY), environ.get(EXCLUSION_GROUP)
     policy = Policy.from_json(text, what=POLICY) if text else Policy()
+    if group:
+        try:
+            policy = replace(policy, exclusion_group=group)
+        except InputInvalidError as error:
+            raise error.called(EXCLUSION_GROUP) from None
     changes = {name: options[name] for name in field_names(Policy) if name in options}
     try:
         return replace(policy, **changes) if changes else policy

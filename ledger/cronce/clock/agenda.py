@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cronce.clock.config import ClockJob
-from cronce.clock.plan import MOST_TICKS, pause_before
+from cronce.clock.plan import MOST_TICKS, look_again_at
 from cronce.protocol.records import MAX_CLOCK_SKEW, RunRecord
 from cronce.schedule import Latest
 from cronce.vocabulary.states import Status
@@ -31,10 +31,11 @@ class Tick:
         job: Its job.
         at: Its nominal time.
         since: When this clock began to wait for it, in monotonic seconds.
-        not_before: When it may be tried (again).
+        not_before: When it may be tried (again); first its time and the job's delay.
         failed_at: When a try failed first; None if none did.
         tries: Number of tries and looks so far.
         unresolved: True if its row says that a dispatch is in progress.
+        free_at: Then, when that row may be taken over; None if that is unknown.
     """
 
     job: ClockJob
@@ -44,6 +45,7 @@ class Tick:
     failed_at: datetime | None = None
     tries: int = 0
     unresolved: bool = False
+    free_at: datetime | None = None
 
     @property
     def period(self) -> str:
@@ -55,7 +57,7 @@ class Tick:
         if failed and self.failed_at is None:
             self.failed_at = now
         self.unresolved = unresolved
-        self.not_before = now + pause_before(self.tries)
+        self.not_before = look_again_at(self.free_at if unresolved else None, now, self.tries)
 
 
 class Agenda:
@@ -92,7 +94,7 @@ class Agenda:
             return None
         found = self.job.timetable.latest(after=self._seen_until, until=now, most=MOST_TICKS)
         for at in found.ticks:
-            self.waiting.setdefault(at, Tick(job=self.job, at=at, since=monotonic, not_before=at))
+            self.waiting.setdefault(at, Tick(job=self.job, at=at, since=monotonic, not_before=at + self.job.delay))
         self._see(now)
         return self._overflow(Latest(ticks=found.ticks) if again else found)
 

@@ -1,17 +1,18 @@
-"""A clock's configuration: parses TOML or JSON into jobs and checks each value.
-
-Pure: the caller reads the file or the environment. The reference is docs/clock.md.
-"""
+"""A clock's configuration: parses TOML or JSON into jobs and checks each value. The reference is docs/clock.md."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
 
-from cronce.schedule import Every, Kind, PeriodForm, ScheduleInvalidError, Timetable, parse
+from cronce.schedule import Every, Kind, PeriodForm, ScheduleInvalidError, Timetable, joined, parse
 from cronce.vocabulary.durations import format_duration, parse_duration
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import checked_job
@@ -27,6 +28,9 @@ STARTING_DEADLINE = timedelta(minutes=5)
 TIMEOUT = timedelta(seconds=10)
 BACKOFF_LIMIT = 3
 
+_MOST_BYTES = 1_000_000
+"""Bytes of a configuration that are read. What is larger is another file, or one without an end."""
+
 _FIELDS = (
     "schedule",
     "every",
@@ -34,7 +38,9 @@ _FIELDS = (
     "period",
     "suspend",
     "starting_deadline",
+    "jitter",
     "catch_up",
+    "alert_without_success_for",
     "timeout",
     "backoff_limit",
     "target",
@@ -42,7 +48,9 @@ _FIELDS = (
 _ONE_SECOND = timedelta(seconds=1)
 _LONGEST = timedelta(days=366)
 _LONGEST_TIMEOUT = timedelta(minutes=5)
+_LEAST_PATIENCE = timedelta(minutes=1)
 _MOST_RETRIES = 10
+_TICKS_COMPARED = 30
 _RATES_COUNT_FROM = datetime(1970, 1, 1, tzinfo=UTC)
 
 _NAME = re.compile(r"[!#-9;-\[\]-~]{1,100}")
@@ -125,7 +133,10 @@ class ClockJob:
         period_form: What the period of a tick's run is.
         suspend: True to record each tick as skipped and call nothing.
         starting_deadline: A tick younger than this is always dispatched; an older one by `catch_up`.
+        jitter: A tick is dispatched up to this much after its time, always the same: see `delay`.
         catch_up: Which older ticks are dispatched.
+        alert_without_success_for: How long it may be without a success before `cronce watchdog` reports that; zero for
+            no limit, None for the default, which follows from its ticks.
         timeout: How long one try of a dispatch may take.
         backoff_limit: How many times a failed try is repeated.
     """
@@ -136,17 +147,33 @@ class ClockJob:
     period_form: PeriodForm = PeriodForm.TIME
     suspend: bool = False
     starting_deadline: timedelta = STARTING_DEADLINE
+    jitter: timedelta = timedelta(0)
     catch_up: CatchUp = CatchUp.NONE
+    alert_without_success_for: timedelta | None = None
     timeout: timedelta = TIMEOUT
     backoff_limit: int = BACKOFF_LIMIT
+
+    @property
+    def started(self) -> str:
+        """The name of the job in the ledger whose runs the target starts; a pause of that job holds its ticks back."""
+        return self.target.job if isinstance(self.target, TaskTarget) else self.name
 
     @property
     def when(self) -> str:
         """The timetable as text. Two jobs with the same text are due at the same times."""
         return "" if self.timetable is None else self.timetable.spelling
 
+    @property
+    def delay(self) -> timedelta:
+        """How long after its time a tick is dispatched: whole seconds up to `jitter`, by a hash of the job's name.
+
+        Every clock computes the same, so the jobs of one minute are spread and each keeps its place.
+        """
+        digest = hashlib.sha256(self.name.encode()).digest()
+        return _ONE_SECOND * (int.from_bytes(digest[:8]) % (self.jitter // _ONE_SECOND + 1))
+
     def period(self, tick: datetime) -> str:
-        """The period of the run of this tick."""
+        """The period of the run of this tick, whatever its delay."""
         return self.period_form.period(tick, "UTC" if self.timetable is None else self.timetable.timezone)
 
 
@@ -160,9 +187,33 @@ def config_from_toml(text: str, *, what: str) -> tuple[ClockJob, ...]:
 
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputInvalidError(what, str(error), "a TOML document") from None
     return parse_config(given, what=what)
+
+
+def config_from_file(file: str, *, what: str) -> tuple[ClockJob, ...]:
+    """The jobs of a TOML file.
+
+    Args:
+        file: Its path. A pipe, whose opening waits for a writer, and a device, which may never end, are refused.
+        what: The option that named it.
+
+    Raises:
+        InputInvalidError: It cannot be read, is larger than 1 MB, is not TOML, or a value is invalid.
+    """
+    try:
+        if not stat.S_ISREG(Path(file).stat().st_mode):
+            raise InputInvalidError(what, file, "a TOML file; this is no regular file")
+        with Path(file).open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputInvalidError(what, file, f"a TOML file that can be read ({why})") from None
+    if len(data) > _MOST_BYTES:
+        raise InputInvalidError(what, file, f"a TOML file of at most {_MOST_BYTES} bytes")
+    return config_from_toml(text, what=file)
 
 
 def config_from_json(text: str, *, what: str) -> tuple[ClockJob, ...]:
@@ -220,14 +271,17 @@ def _job(name: str, given: object, where: str) -> ClockJob:
     if not isinstance(suspend, bool):
         raise InputInvalidError(f"{where}.suspend", suspend, "true or false")
     timetable = _timetable(fields, where)
+    deadline = duration("starting_deadline", STARTING_DEADLINE, _LONGEST)
     return ClockJob(
         name=name,
         timetable=timetable,
         period_form=_period_form(fields, timetable, where),
         suspend=suspend,
         target=_target(fields.get("target"), f"{where}.target"),
-        starting_deadline=duration("starting_deadline", STARTING_DEADLINE, _LONGEST),
+        starting_deadline=deadline,
+        jitter=_jitter(fields.get("jitter"), timetable, deadline, f"{where}.jitter"),
         catch_up=CatchUp[catch_up.upper()],
+        alert_without_success_for=_patience(fields, f"{where}.alert_without_success_for"),
         timeout=duration("timeout", TIMEOUT, _LONGEST_TIMEOUT),
         backoff_limit=retries,
     )
@@ -246,7 +300,8 @@ def _timetable(fields: Mapping[str, object], where: str) -> Timetable | None:
         return None
     zone = fields.get("timezone", "UTC")
     try:
-        schedule = parse(expression, timezone=zone, start=_RATES_COUNT_FROM)  # type: ignore[arg-type]  # it checks them
+        text = joined(expression) if isinstance(expression, list | tuple) else expression
+        schedule = parse(text, timezone=zone, start=_RATES_COUNT_FROM)  # type: ignore[arg-type]  # it checks them
     except ScheduleInvalidError as error:
         field = "timezone" if error.field == "timezone" else f"schedule ({error.field})"
         raise InputInvalidError(f"{where}.{field}", error.value, error.allowed) from None
@@ -261,6 +316,34 @@ def _whole_seconds(value: object, where: str) -> timedelta:
     if interval % _ONE_SECOND:
         raise InputInvalidError(where, value, "whole seconds")
     return interval
+
+
+def _patience(fields: Mapping[str, object], where: str) -> timedelta | None:
+    given = fields.get("alert_without_success_for")
+    if given is None:
+        return None
+    patience = parse_duration(given, what=where)
+    if patience % _ONE_SECOND or (patience and patience < _LEAST_PATIENCE):
+        raise InputInvalidError(where, given, "whole seconds, 1m to 366d, or 0 for never")
+    return patience
+
+
+def _jitter(given: object, timetable: Timetable | None, deadline: timedelta, where: str) -> timedelta:
+    """The jitter; shorter than the starting deadline, and than the time between two ticks, which would pile up."""
+    if given is None:
+        return timedelta(0)
+    jitter = _whole_seconds(given, where)
+    if timetable is None:
+        raise InputInvalidError(where, given, "no jitter for a job that only people start")
+    if jitter >= deadline:
+        raise InputInvalidError(where, given, f"less than the starting_deadline, {format_duration(deadline)}")
+    ticks = [_RATES_COUNT_FROM]
+    while len(ticks) < _TICKS_COMPARED and (tick := timetable.next(ticks[-1])):
+        ticks.append(tick)
+    interval = min((later - earlier for earlier, later in pairwise(ticks[1:])), default=None)
+    if interval is not None and jitter >= interval:
+        raise InputInvalidError(where, given, f"less than the time between two ticks, {format_duration(interval)}")
+    return jitter
 
 
 def _period_form(fields: Mapping[str, object], timetable: Timetable | None, where: str) -> PeriodForm:

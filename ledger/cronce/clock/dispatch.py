@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from itertools import count
 from typing import Protocol
 
-from cronce.client.claim import Claim, Refusal
+from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.observer import Observer
+from cronce.client.refusal import Refusal
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, StopSignal
 from cronce.clock.agenda import Tick
 from cronce.clock.config import SEPARATOR, ClockJob
 from cronce.clock.plan import Verdict, dispatch_lease, judge, pause_before
-from cronce.protocol.records import may_be_claimed
+from cronce.protocol.records import MAX_CLOCK_SKEW, Pause, RunRecord, may_be_claimed
 from cronce.protocol.requests import ClaimRequest, RefusalReason
 from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError, RecordUnreadableError
 from cronce.vocabulary.names import RunName, period_of
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason, Status, Trigger
 
+_TO_STOP = timedelta(seconds=2)
+"""For stopping a command, and for the answer of the ledger."""
+
 _BETWEEN_RECORDINGS = 1.0
 _MOST_RECORDINGS = 5
+_MOMENT = timedelta(milliseconds=100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,26 +41,29 @@ class Delivery:
     Attributes:
         job: The job of the tick.
         period: The period of its run.
-        scheduled_at: Its nominal time.
-        trigger: `schedule`, or `catch_up` for a late one.
+        scheduled_at: Its nominal time; None for a person's period that is no tick.
+        trigger: `schedule`, `catch_up` for a late one, or a person's.
         give_up: Set when this process cannot wait any longer.
+        environment: The variables with which the work claims its run, if a person starts it.
     """
 
     job: ClockJob
     period: str
-    scheduled_at: datetime
+    scheduled_at: datetime | None
     trigger: Trigger
     give_up: StopSignal
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def nominal_time(self) -> str:
+    def nominal_time(self) -> str | None:
         """`scheduled_at` as text: `2026-11-29T06:00:00Z`."""
-        return period_of(self.scheduled_at)
+        return None if self.scheduled_at is None else period_of(self.scheduled_at)
 
     @property
     def message(self) -> str:
         """The JSON text for queues, functions and buses."""
-        return json.dumps({"job": self.job.name, "period": self.period, "scheduled_at": self.nominal_time})
+        message = {"job": self.job.name, "period": self.period, "scheduled_at": self.nominal_time}
+        return json.dumps(message | ({"environment": dict(self.environment)} if self.environment else {}))
 
 
 class Send(Protocol):
@@ -97,6 +107,19 @@ class TickEnding(Enum):
     """Its row says that a dispatch is in progress; look again."""
 
 
+class _GiveUp:
+    """Set when this process cannot wait any longer, or no longer holds the tick."""
+
+    def __init__(self, claim: Claim, give_up: StopSignal) -> None:
+        self._claim, self._give_up = claim, give_up
+
+    def is_set(self) -> bool:
+        return self._give_up.is_set() or self._claim.is_lost()
+
+    def wait(self, timeout: float) -> bool:
+        return self._give_up.wait(timeout) or self.is_set()
+
+
 class Dispatcher:
     """Dispatches ticks, each in one blocking call. Safe to use from several threads.
 
@@ -105,7 +128,15 @@ class Dispatcher:
     """
 
     def __init__(
-        self, ledger: Ledger, *, clock_name: str, send: Send, clock: Clock, stop: StopSignal, give_up: StopSignal
+        self,
+        ledger: Ledger,
+        *,
+        clock_name: str,
+        send: Send,
+        clock: Clock,
+        stop: StopSignal,
+        give_up: StopSignal,
+        lease: timedelta = timedelta.max,
     ) -> None:
         """Make no request yet.
 
@@ -116,7 +147,9 @@ class Dispatcher:
             clock: The source of time.
             stop: Set when this process is asked to stop; a failing ledger is then not retried for long.
             give_up: Set when this process cannot wait any longer.
+            lease: The clock's lease; the dispatch of a command or a task has none that is longer.
         """
+        self._lease = lease
         self._ledger = ledger
         self._clock_name = clock_name
         self._send = send
@@ -124,6 +157,7 @@ class Dispatcher:
         self._stop = stop
         self._give_up = give_up
         self.silent: set[str] = set()
+        self._unseen: set[str] = set()
 
     def row_job(self, job: ClockJob) -> str:
         """The job's name in the ledger, in log lines and as a metric's dimension."""
@@ -151,10 +185,12 @@ class Dispatcher:
 
     def _may_be_free(self, tick: Tick) -> bool:
         """A read costs less than a claim that is refused."""
-        return may_be_claimed(self._ledger.run(self.row_job(tick.job), tick.period), self._clock.now())
+        row = self._ledger.run(self.row_job(tick.job), tick.period)
+        tick.free_at = _free_at(row)
+        return may_be_claimed(row, self._clock.now())
 
     def _miss(self, tick: Tick) -> TickEnding:
-        row = self._ledger.mark_missed(
+        row = Observer(self._ledger).mark_missed(
             self.row_job(tick.job), tick.period, reason=Reason.TOO_LATE, scheduled_at=tick.at
         )
         match row.status:
@@ -170,15 +206,26 @@ class Dispatcher:
 
     def _dispatch(self, tick: Tick, *, caught_up: bool) -> TickEnding:
         job = tick.job
+        row_job = self.row_job(job)
+        try:  # the claim of a dispatch reads no slot
+            pause = self._ledger.pause_of(row_job) or self._pause_of_started(tick)
+        except RecordUnreadableError as error:
+            if tick.tries <= 1:
+                self._log("unavailable", tick, level="ERROR", message=f"{error}; the tick waits")
+            return TickEnding.AGAIN
+        if pause is not None:
+            row = Observer(self._ledger).mark_paused(row_job, tick.period, pause, scheduled_at=tick.at)
+            self._log("tick_refused", tick, reason=RefusalReason.PAUSED, actor=pause.by, note=pause.why)
+            return TickEnding.UNRESOLVED if row.status is Status.RUNNING else TickEnding.SETTLED
         policy = Policy(
             concurrency_policy=ConcurrencyPolicy.ALLOW,
             starting_deadline=None if caught_up else job.starting_deadline,
             backoff_limit=job.backoff_limit,
             suspend=job.suspend,
-            lease=dispatch_lease(job),
+            lease=dispatch_lease(job, self._lease),
         )
         ask = ClaimRequest(
-            run=RunName.of(self.row_job(job), tick.period, tick.at),
+            run=RunName.of(row_job, tick.period, tick.at),
             token=new_token(),
             owner=self._ledger.owner,
             policy=policy,
@@ -188,9 +235,32 @@ class Dispatcher:
         claim = self._ledger.submit(ask, stop=self._stop)
         return self._refused(tick, claim) if isinstance(claim, Refusal) else self._call(tick, claim)
 
+    def _pause_of_started(self, tick: Tick) -> Pause | None:
+        """The pause of the job that the target starts; None also if this process may not read that job's slot.
+
+        In that case the claim of the started work decides: it is refused while its job is paused.
+
+        Raises:
+            RecordUnreadableError: That slot cannot be read. No machine starts a run of the job then.
+            LedgerUnavailableError: The store did not answer.
+        """
+        started = tick.job.started
+        try:
+            return self._ledger.pause_of(started)
+        except RecordUnreadableError:
+            raise
+        except LedgerUnavailableError as error:
+            if error.transient:
+                raise
+            if started not in self._unseen:
+                self._unseen.add(started)
+                self._log("pause_not_seen", tick, level="WARNING", started=started, message=str(error))
+            return None
+
     def _refused(self, tick: Tick, refusal: Refusal) -> TickEnding:
         match refusal.reason:
             case RefusalReason.RUNNING_ELSEWHERE:
+                tick.free_at = _free_at(refusal.record)
                 return TickEnding.UNRESOLVED
             case RefusalReason.INTERRUPTED | RefusalReason.LEASE_LOST:
                 return TickEnding.AGAIN
@@ -205,7 +275,11 @@ class Dispatcher:
     def _call(self, tick: Tick, claim: Claim) -> TickEnding:
         try:
             # The process may have been paused since the claim. Call the target only if the claim lasts long enough.
-            if claim.lost or claim.trust_left < tick.job.timeout.total_seconds() or self._give_up.is_set():
+            whole_try = tick.job.timeout
+            if claim.lease * 4 / 5 < whole_try + _TO_STOP:  # a command or a task, see `dispatch_lease`
+                claim.start_heartbeat()
+                whole_try = timedelta(0)
+            if claim.is_lost() or claim.trust_left < whole_try.total_seconds() or self._give_up.is_set():
                 claim.interrupt("the clock was stopped before it called the target")
                 return TickEnding.AGAIN
             try:
@@ -215,7 +289,7 @@ class Dispatcher:
                         period=claim.period,
                         scheduled_at=tick.at,
                         trigger=claim.record.trigger,
-                        give_up=self._give_up,
+                        give_up=_GiveUp(claim, self._give_up),
                     )
                 )
             except DispatchGivenUpError as error:
@@ -231,7 +305,7 @@ class Dispatcher:
             self._log("tick_unclear", tick, level="ERROR", attempt=claim.attempt, error=str(lost))
             return TickEnding.UNRESOLVED
         self.silent.discard(tick.job.name)
-        lateness = round((self._clock.now() - tick.at).total_seconds(), 3)
+        lateness = round((self._clock.now() - tick.at - tick.job.delay).total_seconds(), 3)
         self._record(tick, claim, receipt)
         trigger = claim.record.trigger
         self._log("tick_dispatched", tick, attempt=claim.attempt, trigger=trigger, lateness=lateness, receipt=receipt)
@@ -275,3 +349,9 @@ class Dispatcher:
 def _may_pass(cause: BaseException | None) -> bool:
     """True if the ledger was away; False if the row is somebody else's or cannot be read."""
     return isinstance(cause, LedgerUnavailableError) and not isinstance(cause, RecordUnreadableError)
+
+
+def _free_at(row: RunRecord | None) -> datetime | None:
+    """When the row may be taken over if its owner renews it no more."""
+    expires = row.lease_until if row is not None else None
+    return None if expires is None else expires + MAX_CLOCK_SKEW + _MOMENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from cronce.clock.config import ClockJob
+from cronce.clock.config import ClockJob, CommandTarget, TaskTarget
 from cronce.vocabulary.policy import CatchUp
 
 MOST_TICKS = 100
@@ -72,6 +72,24 @@ def may_start(*, of_job: int, of_all: int) -> bool:
     return of_job < MOST_OF_A_JOB and of_all < MOST_WORKERS // 2
 
 
-def dispatch_lease(job: ClockJob) -> timedelta:
-    """The lease of a dispatch. A claim is trusted for longer than one try may take."""
-    return max(timedelta(seconds=20), job.timeout * 3 / 2 + timedelta(seconds=10))
+def dispatch_lease(job: ClockJob, lease: timedelta) -> timedelta:
+    """The lease of a dispatch, by a clock with that lease.
+
+    A claim is trusted for longer than one try may take. Where a second try does no harm, the lease is at most the
+    clock's, and is renewed meanwhile: a command is stopped when the trust ends, and ECS recognizes a second RunTask by
+    its token.
+    """
+    whole_try = max(timedelta(seconds=20), job.timeout * 3 / 2 + timedelta(seconds=10))
+    return min(whole_try, lease) if isinstance(job.target, CommandTarget | TaskTarget) else whole_try
+
+
+def look_again_at(free_at: datetime | None, now: datetime, tries: int) -> datetime:
+    """When to look again at a tick of which a dispatch is in progress: after a pause, or when its lease ends.
+
+    Args:
+        free_at: When the row may be taken over, if nothing happens before; None if that is unknown.
+        now: The time.
+        tries: Number of tries and looks so far.
+    """
+    pause = now + pause_before(tries)
+    return pause if free_at is None else min(pause, max(free_at, now + _FIRST_PAUSE / 10))

@@ -7,7 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from cronce.client.claim import Claim
@@ -101,6 +101,7 @@ class ClockService:
         leading: Leading,
         send: Send,
         grace: float,
+        lease: timedelta = timedelta.max,
         clock: Clock | None = None,
         start: Callable[[Callable[[], None]], None] = in_a_thread,
     ) -> None:
@@ -113,10 +114,12 @@ class ClockService:
             leading: How this process becomes the leader.
             send: Calls the targets.
             grace: Seconds for dispatches in progress when asked to stop.
+            lease: The clock's lease; that of a command's dispatch is no longer.
             clock: The source of time; None for this host's clock.
             start: Starts a piece of work outside the loop.
         """
         self._jobs = tuple(jobs)
+        self._following_jobs: tuple[ClockJob, ...] | None = None
         self._name = name
         self._ledger = ledger
         self._leading = leading
@@ -126,7 +129,13 @@ class ClockService:
         self._bell = Bell()
         self._give_up = threading.Event()
         self._dispatcher = Dispatcher(
-            ledger, clock_name=name, send=send, clock=self._clock, stop=self._bell, give_up=self._give_up
+            ledger,
+            clock_name=name,
+            send=send,
+            clock=self._clock,
+            stop=self._bell,
+            give_up=self._give_up,
+            lease=lease,
         )
         self._claim: Claim | None = None
         self._agendas: list[Agenda] = []
@@ -156,6 +165,15 @@ class ClockService:
         """Make `run` return within the grace."""
         self._bell.stop()
 
+    def reload(self, jobs: Sequence[ClockJob]) -> None:
+        """Have these jobs from the next turn on. From any thread.
+
+        As after a change of the leader, a job continues after its last settled tick, and a new one begins now. Ticks
+        that are being dispatched are dispatched as they were.
+        """
+        self._following_jobs = tuple(jobs)
+        self._bell.ring()
+
     def break_off(self) -> None:
         """Stop the running commands, and do not retry anything any more."""
         self._give_up.set()
@@ -183,6 +201,7 @@ class ClockService:
     def take_over(self, claim: Claim) -> bool:
         """Begin a term with the cursor of each job. False if they cannot be read; the lease is then released."""
         now = self._clock.now()
+        self._adopt_jobs()
         try:
             cursors = [self._cursor(job, claim, now) for job in self._jobs]
         except LedgerUnavailableError as error:
@@ -195,6 +214,21 @@ class ClockService:
         self._renewed = -math.inf  # store the cursors of new jobs at once
         report("leading", job=self._name, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner)
         return True
+
+    def _reload(self, now: datetime) -> None:
+        """Continue with other jobs: each from the cursor that this term has for it."""
+        cursors = to_checkpoint({agenda.job: agenda.cursor for agenda in self._agendas})
+        self._adopt_jobs()
+        self._agendas = [
+            Agenda(job, from_checkpoint(job, cursors, now) or now - job.starting_deadline) for job in self._jobs
+        ]
+        self._renewed = -math.inf  # store the cursors at once
+
+    def _adopt_jobs(self) -> None:
+        jobs, self._following_jobs = self._following_jobs, None
+        if jobs is not None:
+            self._jobs = jobs
+            self._broken.clear()
 
     def _cursor(self, job: ClockJob, claim: Claim, now: datetime) -> datetime:
         if (cursor := from_checkpoint(job, claim.resume_from, now)) is not None:
@@ -224,11 +258,13 @@ class ClockService:
         if self._bell.is_set():
             self._release(claim)
             return None
+        if self._following_jobs is not None:
+            self._reload(now)
         for agenda in self._agendas:
             self._advance(agenda, now, monotonic)
         chosen = self._choose(now)
         good_for = _FRESH if chosen else claim.lease.total_seconds() / 4
-        if (monotonic - self._renewed >= good_for or claim.lost) and not self._renew(claim):
+        if (monotonic - self._renewed >= good_for or claim.is_lost()) and not self._renew(claim):
             return None
         self._report_alive(monotonic)
         now = self._clock.now()  # renewing may have taken a while
@@ -298,7 +334,9 @@ class ClockService:
         while self._ended:
             tick, ending = self._ended.popleft()
             self._at_work.pop((tick.job.name, tick.at), None)
-            agenda = agendas[tick.job.name]
+            agenda = agendas.get(tick.job.name)
+            if agenda is None:  # the job was removed
+                continue
             if ending is TickEnding.SETTLED:
                 agenda.settle(tick.at)
             elif (waiting := agenda.waiting.get(tick.at)) is not None:

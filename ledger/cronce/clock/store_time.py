@@ -19,14 +19,17 @@ time in the process comes from here: what is due, what is late, and the leases.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from cronce.client.time_source import Clock, StopSignal
-from cronce.protocol.operations import Swapped
-from cronce.protocol.records import Record, RunRecord
-from cronce.stores.store import Cautious, Page, Store
+from cronce.stores.passing import PassingStore
+from cronce.stores.store import Cautious, Store
 from cronce.vocabulary.errors import LedgerUnavailableError
+
+T = TypeVar("T")
 
 HOLD = timedelta(minutes=1)
 """How long a step of the host's clock must last before it is accepted without proof."""
@@ -99,11 +102,11 @@ class StoreTime:
         return wall if elapsed - self._step[1] >= HOLD else agreed
 
 
-class TimedStore:
+class TimedStore(PassingStore):
     """A store that passes the time of each answer to a `StoreTime`."""
 
     def __init__(self, store: Store, time: StoreTime) -> None:
-        self._store = store
+        super().__init__(store)
         self._time = time
 
     def hear(self, job: str, key: str) -> None:
@@ -112,61 +115,15 @@ class TimedStore:
             self.get(job, key)
 
     @property
-    def where(self) -> str:
-        """The store's."""
-        return self._store.where
-
-    @property
-    def call_timeout(self) -> timedelta:
-        """The store's."""
-        return self._store.call_timeout
-
-    @property
-    def answered_at(self) -> datetime | None:
-        """The store's."""
-        return self._store.answered_at
-
-    @property
     def caution(self) -> str | None:
         """The store's, if it has one."""
         return self._store.caution if isinstance(self._store, Cautious) else None
 
-    def swap(self, record: Record, expected: Record | None) -> Swapped:
-        """See `Store.swap`."""
+    def _read(self, call: Callable[[], T]) -> T:
         sent = self._time.monotonic()
-        answer = self._store.swap(record, expected)
-        self._hear(sent)
-        return answer
-
-    def take(self, run: RunRecord, at: datetime) -> Swapped:
-        """See `Store.take`."""
-        sent = self._time.monotonic()
-        answer = self._store.take(run, at)
-        self._hear(sent)
-        return answer
-
-    def get(self, job: str, key: str) -> Record | None:
-        """See `Store.get`."""
-        sent = self._time.monotonic()
-        answer = self._store.get(job, key)
-        self._hear(sent)
-        return answer
-
-    def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
-        """See `Store.query`."""
-        sent = self._time.monotonic()
-        answer = self._store.query(job, limit=limit, before=before)
-        self._hear(sent)
-        return answer
-
-    def create(self) -> bool:
-        """See `Store.create`."""
-        return self._store.create()
-
-    def close(self) -> None:
-        """See `Store.close`."""
-        self._store.close()
-
-    def _hear(self, sent: float) -> None:
+        answer = call()
         if (at := self._store.answered_at) is not None:
             self._time.heard(at, sent=sent, received=self._time.monotonic())
+        return answer
+
+    _write = _read

@@ -20,6 +20,7 @@ from typing import Any, assert_never
 
 from cronce.clock.config import ClockJob, CommandTarget, EventTarget, LambdaTarget, SqsTarget, TaskTarget
 from cronce.clock.dispatch import Delivery, DispatchFailedError, DispatchGivenUpError
+from cronce.guard.processes import die_with_parent
 from cronce.vocabulary.environment import (
     ATTEMPT,
     CHECKPOINT_SOCKET,
@@ -37,7 +38,7 @@ from cronce.vocabulary.states import Trigger
 
 _QUEUE_REGION = re.compile(r"https?://(sqs(-fips)?\.)?(?P<region>[a-z]{2,4}(-[a-z0-9]+)+)\.(queue\.)?amazonaws\.")
 _ARN_REGION = re.compile(r"arn:[^:]+:[^:]+:(?P<region>[a-z0-9-]+):")
-_NOT_FOR_COMMANDS = (CLOCK, POLICY, ATTEMPT, FENCE, RESUME_FROM, CHECKPOINT_SOCKET)
+_NOT_FOR_COMMANDS = (CLOCK, POLICY, SCHEDULED_TIME, ATTEMPT, FENCE, RESUME_FROM, CHECKPOINT_SOCKET)
 
 _AFTER_SIGTERM = 1.0
 _LONGEST_LOOK = 0.05
@@ -104,7 +105,9 @@ class Targets:
     def _send_message(self, delivery: Delivery, target: SqsTarget) -> str | None:
         request = {"QueueUrl": target.url, "MessageBody": delivery.message}
         if target.fifo:
-            tick = f"{delivery.job.name}\0{delivery.period}"
+            tick = f"{delivery.job.name}\0{delivery.period}" + "".join(
+                f"\0{name}={value}" for name, value in sorted(delivery.environment.items())
+            )
             request["MessageDeduplicationId"] = hashlib.sha256(tick.encode()).hexdigest()
             request["MessageGroupId"] = delivery.job.name
         client = self._client("sqs", delivery.job, _region(_QUEUE_REGION, target.url))
@@ -125,8 +128,7 @@ class Targets:
             "Source": target.source,
             "DetailType": target.detail_type,
             "Detail": delivery.message,
-            "Time": delivery.scheduled_at,
-        }
+        } | ({} if delivery.scheduled_at is None else {"Time": delivery.scheduled_at})
         client = self._client("events", delivery.job, _region(_ARN_REGION, target.bus))
         answer = _called(client.put_events, Entries=[entry])
         # Status 200 does not mean that the entries were accepted (EventBridge API Reference, PutEvents).
@@ -143,7 +145,9 @@ class Targets:
             definition = launcher.find(target.job)
             answer = launcher.run(
                 definition,
-                delivery.period if definition.date_in is None else definition.period_of(delivery.scheduled_at),
+                delivery.period
+                if definition.date_in is None or delivery.scheduled_at is None
+                else definition.period_of(delivery.scheduled_at),
                 scheduled_at=delivery.scheduled_at,
                 # The same values in every try: ECS then recognizes the request by its token.
                 trigger=Trigger.SCHEDULE,
@@ -200,12 +204,19 @@ def run_command(delivery: Delivery, target: CommandTarget) -> None:
     environ = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_COMMANDS} | {
         JOB: delivery.job.name,
         PERIOD: delivery.period,
-        SCHEDULED_TIME: delivery.nominal_time,
         TRIGGER: delivery.trigger,
+        **({} if delivery.nominal_time is None else {SCHEDULED_TIME: delivery.nominal_time}),
+        **delivery.environment,
     }
     words = [word.replace("{period}", delivery.period) for word in target.arguments]
     try:
-        process = subprocess.Popen(words, env=environ, stdin=subprocess.DEVNULL, process_group=0)  # noqa: S603  # the user's
+        process = subprocess.Popen(  # noqa: S603  # the user's command
+            words,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+            preexec_fn=die_with_parent,  # noqa: PLW1509  # one call of the kernel: else a successor starts beside it
+        )
     except OSError as error:
         raise DispatchFailedError(f"{words[0]}: {error.strerror or error}") from error
     deadline = time.monotonic() + delivery.job.timeout.total_seconds()

@@ -15,6 +15,12 @@ Examples:
   cronce demo
   cronce demo --keep story    (then look at the mails and logs there)
 
+\b
+The JSON document is {"right", "seconds", "folder", "checks"}. A check is
+{"scene", "what", "counted", "expected", "right"}; folder is that of
+--keep, or null.
+
+\b
 Exit codes: 0 every number of the story is right; 1 one is wrong; 64 bad
 usage; 130 Ctrl-C. Every number is counted afterwards, in the mailboxes, the
 processes' logs and the ledger.""",

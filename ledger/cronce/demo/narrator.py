@@ -11,9 +11,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from cronce.cli.output.tables import PlainConsole, runs_table
-from cronce.cli.output.wording import visible_lines
+from cronce.cli.output.runs import runs_table
+from cronce.cli.output.tables import PlainConsole
 from cronce.demo.checks import Check
+from cronce.operate.wording import visible_lines
 from cronce.protocol.records import RunRecord
 
 ShowProgress = Callable[[str, int, str], None]

@@ -10,10 +10,36 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from cronce.schedule import Kind, PeriodForm, Schedule, ScheduleInvalidError, parse
-from cronce.vocabulary.environment import DATE_IN, JOB, LAUNCH, PERIOD, POLICY, SCHEDULED_TIME, TRIGGER
-from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import Period, checked_job, period_of, scheduled_time_of
+from cronce.schedule import (
+    MOST_EXPRESSIONS,
+    Kind,
+    PeriodForm,
+    Schedule,
+    ScheduleInvalidError,
+    expressions_in,
+    joined,
+    parse,
+)
+from cronce.vocabulary.durations import parse_duration
+from cronce.vocabulary.environment import (
+    DATE_IN,
+    FURTHER_SCHEDULES,
+    JOB,
+    LAUNCH,
+    NO_SUCCESS_FOR,
+    PERIOD,
+    POLICY,
+    SCHEDULED_TIME,
+    TRIGGER,
+)
+from cronce.vocabulary.names import (
+    CONTEXT_ATTRIBUTE,
+    Period,
+    checked_job,
+    further_schedule_name,
+    period_of,
+    scheduled_time_of,
+)
 from cronce.vocabulary.policy import Policy
 from cronce.vocabulary.states import Trigger
 
@@ -21,12 +47,10 @@ Overrides = dict[str, Any]
 """An ECS TaskOverride, as JSON (ECS API Reference, TaskOverride)."""
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_FURTHEST_ZONE = timedelta(hours=26)
-"""A local day begins at most this long before the day in UTC."""
 
-_SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
-_ATTRIBUTE = "<aws.scheduler."
-"""Only EventBridge Scheduler replaces these (User Guide, "Adding context attributes")."""
+_NEVER = "at(2199-12-31T"
+
+_SCHEDULED_TIME = f"{CONTEXT_ATTRIBUTE}scheduled-time>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +58,8 @@ class JobDefinition:
     """When a job is due, what starts, and the policy of its runs.
 
     Attributes:
-        expression: `cron(...)`, `rate(...)` or `at(...)`.
+        expression: `cron(...)`, `rate(...)` or `at(...)`; several `cron(...)` with `; ` between them if EventBridge
+            Scheduler has a further schedule for each but the first.
         timezone: The IANA zone of the expression.
         start: No ticks before this time.
         end: No ticks at or after this time.
@@ -44,6 +69,9 @@ class JobDefinition:
         date_in: The zone of whose days the periods are; None if a period is the nominal time of its tick.
         delivers_ticks: True if the input passes the scheduled time to the task; a one-shot schedule does not.
         target: What the schedule starts (Scheduler API Reference, Target).
+        key_arn: The customer-managed key that encrypts the schedule; None for one that AWS owns.
+        no_success_for: How long it may be without a success; zero for no limit, None for the default, which follows
+            from its ticks.
     """
 
     job: str
@@ -61,6 +89,8 @@ class JobDefinition:
     date_in: str | None
     delivers_ticks: bool
     target: Mapping[str, Any] = field(repr=False)
+    key_arn: str | None = None
+    no_success_for: timedelta | None = None
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -72,9 +102,43 @@ class JobDefinition:
         return parse(self.expression, timezone=self.timezone, start=self.start)
 
     @property
+    def further(self) -> Mapping[str, str]:
+        """The names of the job's further schedules, and the expression of each; empty for a job with one schedule."""
+        expressions = expressions_in(self.expression)[1:MOST_EXPRESSIONS]
+        return {further_schedule_name(self.schedule_name, each): each for each in expressions}
+
+    def schedules_with(self, tick: datetime) -> list[str]:
+        """The names of the job's schedules that have this tick: one, or several of a tick that they have in common.
+
+        Raises:
+            ScheduleInvalidError: This version cannot parse an expression, or has no data for the zone.
+        """
+        first, *_ = expressions_in(self.expression)
+        return [
+            name
+            for name, each in {self.schedule_name: first, **self.further}.items()
+            if parse(each, timezone=self.timezone, start=self.start).has_tick(tick)
+        ]
+
+    @property
+    def container(self) -> str:
+        """The name of the job's container."""
+        return str((_job_override(_task_override(self.target)) or {}).get("name") or "")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that the schedule gives to the job's container."""
+        return _environ(_job_override(_task_override(self.target)) or {})
+
+    @property
     def ticks_are_known(self) -> bool:
         """False for a rate without a start: only EventBridge Scheduler knows the moment it counts from."""
         return self.start is not None or not self.expression.startswith(Kind.RATE)
+
+    @property
+    def only_people_start_it(self) -> bool:
+        """True for a job without a schedule: the one in EventBridge is due in 2199 and does not pass the time on."""
+        return not self.delivers_ticks and self.expression.startswith(_NEVER)
 
     def period_of(self, tick: datetime) -> Period:
         """The period of the run of this tick."""
@@ -88,19 +152,8 @@ class JobDefinition:
         """
         if self.date_in is None:
             return scheduled_time_of(period)
-        if not self.ticks_are_known or not _DAY.fullmatch(period):
-            return None
-        try:
-            day = datetime.fromisoformat(f"{period}T00:00:00+00:00")
-            tick = self.schedule.next(day - _FURTHEST_ZONE)
-            while tick is not None and self.period_of(tick) < period:
-                tick = self.schedule.next(tick)
-        except ScheduleInvalidError:
-            raise
-        except (ValueError, OverflowError, InputInvalidError):  # no day, or at an end of the calendar
-            return None
-        found = tick is not None and self.period_of(tick) == period and (self.end is None or tick < self.end)
-        return tick if found else None
+        tick = self.schedule.tick_of_day(period, self.date_in) if self.ticks_are_known else None
+        return tick if tick is not None and (self.end is None or tick < self.end) else None
 
     def is_period(self, period: str) -> bool:
         """True if the period has the form of those of ticks. The one of another form is of the job's own choice.
@@ -121,9 +174,27 @@ class JobDefinition:
         if not self.enabled or not self.ticks_are_known:
             return at >= self.created_at.replace(microsecond=0)
         try:
-            return self.schedule.previous(at + timedelta(microseconds=1)) == at
+            return self.schedule.has_tick(at)
         except ScheduleInvalidError:
             return at >= self.created_at.replace(microsecond=0)
+
+
+def fault_of_further(job: JobDefinition, expression: str, schedule: Mapping[str, Any] | None) -> str | None:
+    """Why this further schedule of the job does not start what the first one says; None if it does.
+
+    Args:
+        job: The job, by its first schedule.
+        expression: The expression that the first schedule names.
+        schedule: The answer of GetSchedule for the further one; None if it does not exist.
+    """
+    if schedule is None:
+        return "does not exist"
+    if (schedule.get("State", "ENABLED") == "ENABLED") is not job.enabled:
+        return f"is {'disabled' if job.enabled else 'enabled'}, and the first one is not"
+    due, timezone = schedule["ScheduleExpression"], schedule.get("ScheduleExpressionTimezone") or "UTC"
+    if (due, timezone) != (expression, job.timezone):
+        return f"has another expression: {due}, {timezone}"
+    return None if schedule.get("Target") == job.target else "starts something else than the first one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +247,7 @@ def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
         job=checked_job(environ[JOB], what=JOB),
         schedule_name=schedule["Name"],
         group_name=schedule["GroupName"],
-        expression=schedule["ScheduleExpression"],
+        expression=joined([schedule["ScheduleExpression"], *filter(None, [environ.get(FURTHER_SCHEDULES)])]),
         timezone=schedule.get("ScheduleExpressionTimezone") or "UTC",
         start=_utc(schedule.get("StartDate")),
         end=_utc(schedule.get("EndDate")),
@@ -188,6 +259,10 @@ def definition_of(schedule: Mapping[str, Any]) -> JobDefinition | None:
         date_in=_zone(environ[DATE_IN]) if environ.get(DATE_IN) else None,
         delivers_ticks=_SCHEDULED_TIME in environ.get(SCHEDULED_TIME, ""),
         target=target,
+        key_arn=schedule.get("KmsKeyArn") or None,
+        no_success_for=parse_duration(environ[NO_SUCCESS_FOR], what=NO_SUCCESS_FOR)
+        if environ.get(NO_SUCCESS_FOR)
+        else None,
     )
 
 
@@ -216,7 +291,7 @@ def launch_overrides(
     job_container = _job_override(override)
     assert job_container is not None  # noqa: S101  # `definition_of` found one
     for container in override["containerOverrides"]:
-        environ = {name: value for name, value in _environ(container).items() if _ATTRIBUTE not in value}
+        environ = {name: value for name, value in _environ(container).items() if CONTEXT_ATTRIBUTE not in value}
         if container is job_container:
             environ |= environment or {}
             environ |= {PERIOD: period, TRIGGER: trigger.value, LAUNCH: str(launch)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -13,11 +13,18 @@ from typing import Any
 from cronce.aws.errors import CallRefusedError
 from cronce.aws.sdk import Service
 from cronce.client.reporting import report
-from cronce.ecs.definition import JobDefinition, WaitingTask, definition_of, launch_overrides, waiting_task
+from cronce.ecs.definition import (
+    JobDefinition,
+    WaitingTask,
+    definition_of,
+    fault_of_further,
+    launch_overrides,
+    waiting_task,
+)
 from cronce.ecs.errors import JobUnknownError
 from cronce.ecs.names import ONE_SHOT_PREFIX, at_expression, client_token, is_one_shot, one_shot_name
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import schedule_name_stem
+from cronce.vocabulary.names import is_further_schedule, schedule_name_stem
 from cronce.vocabulary.states import Trigger
 
 MOST_LAUNCHES_AT_ONCE = 10
@@ -69,19 +76,51 @@ class Launcher:
         self._ecs = Service("ecs", region=region, endpoint=endpoint, client=ecs)
         self._read: dict[str, tuple[datetime, JobDefinition | None]] = {}
 
-    def jobs(self) -> Iterator[JobDefinition]:
+    @property
+    def ecs(self) -> Service:
+        """ECS, for other questions about the tasks of the jobs."""
+        return self._ecs
+
+    def jobs(self, *, at_once: int = 1, done: Callable[[], object] = lambda: None) -> Iterator[JobDefinition]:
         """Every job of the group, ordered by the name of its schedule.
 
         The launcher caches schedules until they change, so a repeated call costs one request per
         hundred jobs. A job whose definition is invalid is reported and left out.
 
+        Args:
+            at_once: How many schedules are read at the same time.
+            done: Called after each schedule that was read.
+
         Raises:
             CallUnavailableError: A call had no answer.
             CallRefusedError: The group does not exist, or access is denied.
         """
-        for schedule in self._schedules():
-            if definition := self._definition(schedule):
-                yield definition
+
+        def read(schedule: Mapping[str, Any]) -> JobDefinition | None:
+            definition = self._definition(schedule)
+            done()
+            return definition
+
+        if at_once == 1:
+            yield from filter(None, map(read, self._schedules()))
+            return
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # only for people who wait
+
+        with ThreadPoolExecutor(at_once) as readers:
+            yield from filter(None, readers.map(read, list(self._schedules())))
+
+    def jobs_like(self, beginning: str, *, most: int) -> list[str]:
+        """At most `most` names of jobs that begin so; one ListSchedules, and one GetSchedule for each.
+
+        Raises:
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: The group does not exist, or access is denied.
+        """
+        prefix = {"NamePrefix": schedule_name_stem(beginning)} if beginning else {}
+        request = {"GroupName": self.group, "MaxResults": most, **prefix}
+        page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
+        schedules = [each for each in page["Schedules"] if _defines_a_job(each)]
+        return [job.job for job in map(self._definition, schedules) if job and job.job.startswith(beginning)]
 
     def find(self, job: str) -> JobDefinition:
         """The job's definition.
@@ -136,7 +175,29 @@ class Launcher:
             CallUnavailableError: The call had no answer.
             CallRefusedError: Access to the group is denied.
         """
-        return self._definition({"Name": schedule_name})
+        definition = self._definition({"Name": schedule_name})
+        return self.known(definition.job) if definition and is_further_schedule(schedule_name) else definition
+
+    def faults_of_further(self, definition: JobDefinition) -> dict[str, str]:
+        """The further schedules of the job, by name, that do not start what its first one says, and why.
+
+        It reads each of them.
+
+        Raises:
+            CallUnavailableError: A call had no answer.
+            CallRefusedError: Access to the group is denied.
+        """
+        faults = {}
+        for name, expression in definition.further.items():
+            try:
+                answer = self._scheduler.call("get_schedule", name, GroupName=self.group, Name=name)
+            except CallRefusedError as no:
+                if no.code != "ResourceNotFoundException":
+                    raise
+                answer = None
+            if fault := fault_of_further(definition, expression, answer):
+                faults[name] = fault
+        return faults
 
     def run(
         self,
@@ -250,6 +311,7 @@ class Launcher:
                 ActionAfterCompletion="DELETE",
                 State="ENABLED",
                 Target={**definition.target, "Input": text},
+                **({"KmsKeyArn": definition.key_arn} if definition.key_arn else {}),
             )
         except CallRefusedError as no:
             if no.code == "ConflictException":
@@ -296,11 +358,11 @@ class Launcher:
         raise CallRefusedError(f"describe_tasks for {task_arn}", f"ECS does not list it: {_failures(answer)}")
 
     def _schedules(self, **filters: str) -> Iterator[Mapping[str, Any]]:
-        """The summaries of ListSchedules for the group, without one-shot schedules."""
+        """The summaries of ListSchedules for the group, without one-shot and further schedules."""
         request: dict[str, Any] = {"GroupName": self.group, "MaxResults": 100, **filters}
         while True:
             page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
-            yield from (each for each in page["Schedules"] if not is_one_shot(each["Name"]))
+            yield from filter(_defines_a_job, page["Schedules"])
             if not page.get("NextToken"):
                 return
             request["NextToken"] = page["NextToken"]
@@ -322,6 +384,10 @@ class Launcher:
         if modified_at is not None:
             self._read[name] = (modified_at, definition)
         return definition
+
+
+def _defines_a_job(schedule: Mapping[str, Any]) -> bool:
+    return not is_one_shot(schedule["Name"]) and not is_further_schedule(schedule["Name"])
 
 
 def _failures(answer: Mapping[str, Any]) -> str:

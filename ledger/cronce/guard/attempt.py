@@ -11,15 +11,20 @@ lease lasts, and the process ends with a documented exit code.** It follows from
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from cronce.client.claim import Claim, Refusal
+from cronce.client.claim import Claim
+from cronce.client.refusal import Refusal
 from cronce.client.reporting import report
-from cronce.vocabulary.errors import CronceError, LeaseLostError, LedgerUnavailableError
-from cronce.vocabulary.names import RunName
+from cronce.protocol.records import RunRecord
+from cronce.protocol.requests import RefusalReason
+from cronce.vocabulary.environment import ATTEMPT, JOB, LEDGER, PERIOD
+from cronce.vocabulary.errors import CronceError, InputInvalidError, LeaseLostError, LedgerUnavailableError
+from cronce.vocabulary.names import RunName, ledger_name
 from cronce.vocabulary.states import Status
 
 T = TypeVar("T")
@@ -29,6 +34,12 @@ Ask = Callable[[], "Claim | Refusal"]
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
+
+_COLLECTORS = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 
 _ENDS = {Status.SUCCEEDED: ("succeeded", "INFO"), Status.FAILED: ("failed", "ERROR")}
 
@@ -71,6 +82,7 @@ def asked(run: RunName, ask: Ask) -> Claim | Refusal:
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used; the work must not start. Reported.
+        InputInvalidError: The guard that holds the run started this process.
     """
     began = time.monotonic()
     try:
@@ -81,6 +93,7 @@ def asked(run: RunName, ask: Ask) -> Claim | Refusal:
         raise
     if isinstance(claim, Refusal):
         _report_refused(claim)
+        _check_not_nested(claim)
         return claim
     report(
         "claimed", job=run.job, period=run.period, attempt=claim.attempt, fence=claim.fence, owner=claim.record.owner
@@ -135,6 +148,13 @@ def holding(claim: Claim, settle: Callable[[], int | None], *, errors_are_ours: 
                 exit_code=run.exit_code if code is None else code,
                 error=run.error,
             )
+            if has_collector(os.environ):
+                _send_telemetry(run)
+
+
+def has_collector(environ: Mapping[str, str]) -> bool:
+    """True if the variables of OpenTelemetry name a collector, which gets a span and metrics after the run."""
+    return any(map(environ.get, _COLLECTORS))
 
 
 def insist(claim: Claim, record: Callable[[], T]) -> T:
@@ -180,8 +200,34 @@ def _report_refused(refusal: Refusal) -> None:
         reason=refusal.reason,
         holder=record.owner if record else None,
         blocked_by=record.blocked_by if record else None,
+        blocked_by_job=record.blocked_by_job if record else None,
         message=str(refusal),
     )
+
+
+def _check_not_nested(refusal: Refusal) -> None:
+    """Refuse a second guard around the same work: its refusal would end it with 0, which the first takes for a success.
+
+    Raises:
+        InputInvalidError: The guard that holds the run started this process.
+    """
+    run = refusal.record
+    if run is None or refusal.reason is not RefusalReason.RUNNING_ELSEWHERE:
+        return
+    if [os.environ.get(name) for name in (JOB, PERIOD, ATTEMPT)] == [run.job, run.period, str(run.attempt)]:
+        allowed = f"one guard per run: the guard that holds {run.job} {run.period} started this process; remove one"
+        raise InputInvalidError(ATTEMPT, str(run.attempt), allowed)
+
+
+def _send_telemetry(run: RunRecord) -> None:
+    try:
+        from cronce.guard.telemetry import send_telemetry  # noqa: PLC0415  # half a second of CPU, and an extra
+    except ImportError:
+        message = "no span is sent: OpenTelemetry is not installed; pip install 'cronce[otel]'"
+        report("telemetry_off", job=run.job, period=run.period, message=message)
+        return
+    if lost := send_telemetry(run, os.environ, ledger=ledger_name(os.environ.get(LEDGER, "")) or "unknown"):
+        report("telemetry_lost", level="WARNING", job=run.job, period=run.period, attempt=run.attempt, message=lost)
 
 
 def _since(began: float) -> float:

@@ -100,7 +100,7 @@ class CheckpointServer:
                     self._answer(self._open[number])
                 elif not self._open[number].failed:
                     continue
-            except Exception:  # noqa: BLE001  # whatever it is, that connection must not wait for ever
+            except Exception:  # noqa: BLE001  # whatever it is, that connection must not wait without a limit
                 self._close(number)
             else:
                 self._close(number)

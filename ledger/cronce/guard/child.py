@@ -101,6 +101,8 @@ class Child:
         self._pid = 0
         self._unread = b""
         self._kills = 0
+        self._limit = math.inf
+        self.expired = False
         self._lock = threading.Lock()
         adopt_orphans()  # they come here if the keeper is killed
         heard, self._writer = os.pipe()
@@ -128,13 +130,19 @@ class Child:
     def trust(self, claim: Claim) -> None:
         """Let the command live for as long as the claim is trusted now. A lost claim adds nothing. From any thread."""
         now = time.clock_gettime(BOOT_CLOCK)  # first: a pause after it must not lengthen anything
-        if claim.lost:
+        self.expired = self.expired or now >= self._limit
+        if claim.is_lost() or self.expired:
             return
         lease = claim.lease.total_seconds()
         # `supervise` kills a tenth of the lease after the trust has ended. These two limits are for when it cannot.
         margin = min(1.0, lease / 20)
+        self._limit = now + claim.trust_left + lease / 10 + margin
         with suppress(OSError):  # `hear` finds out what became of the keeper
-            self._say(f"{TRUST} {now + claim.trust_left + lease / 10 + margin:.6f}+{margin:.6f}")
+            self._say(f"{TRUST} {self._limit:.6f}+{margin:.6f}")
+
+    def may_go_on(self) -> bool:
+        """False once the keeper, or the kernel, has killed the command because nobody extended its time."""
+        return time.clock_gettime(BOOT_CLOCK) < self._limit
 
     def send(self, number: int) -> None:
         """Send the signal to the command and to what it started."""
@@ -274,7 +282,7 @@ def under_claim(
     try:
         server = CheckpointServer(claim) if checkpoints else None
         child = Child(command, environ if server is None else {**environ, CHECKPOINT_SOCKET: server.address})
-        claim.start_heartbeat(after=_after_beat(child, claim, signals))
+        claim.start_heartbeat(after=_after_beat(child, claim, signals), may_go_on=child.may_go_on)
         if server is not None:
             server.start(child.keeper)
         claim.check()  # this process may have been stopped since the claim, for longer than its lease
@@ -322,7 +330,7 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
             raise child.failure
         try:
             now = time.monotonic()
-            if claim.lost and ending is not Ending.LOST:
+            if ending is not Ending.LOST and (claim.is_lost() or child.expired):
                 ending, kill_at = Ending.LOST, min(kill_at, now + claim.lease.total_seconds() / 10)
                 child.send(signal.SIGTERM)
             elif ending is Ending.ITSELF and (asked := claim.stop_requested):
@@ -355,7 +363,7 @@ def supervise(child: Child, claim: Claim, signals: SignalQueue, *, grace: float,
     signals.unwatch(child.answers)
     if child.code is None:
         child.code = exit_codes.BY_SIGNAL + signal.SIGKILL
-    if ending is Ending.ITSELF and child.code and claim.lost:
+    if ending is Ending.ITSELF and child.code and (claim.is_lost() or child.expired):
         ending = Ending.LOST  # the keeper ended it, while this process could not
     return Ended(ending, child.code, child.error)
 

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
-from cronce.client.claim import Claim, Refusal, Terminated
+from cronce.client.claim import Claim, Terminated
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.refusal import Refusal
 from cronce.client.reporting import report, warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
 from cronce.guard.attempt import asked, attempt, holding
@@ -150,7 +151,7 @@ def _run(work: Callable[[Claim], T], ledger: Ledger | None) -> T | Refusal:
     settings = replace(TaskSettings.from_environ(os.environ), has_options=False)
     settings.run_name()
     open_ledger = Ledger.from_settings(settings) if ledger is None else ledger
-    request = settings.claim_request(token=new_token(), owner=open_ledger.owner)
+    request = settings.claim_request(token=new_token(), owner=open_ledger.owner, ran=open_ledger.ran)
 
     def guarded(claim: Claim) -> T:
         claim.start_heartbeat()

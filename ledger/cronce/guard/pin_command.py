@@ -65,7 +65,7 @@ class Pinned:
         """Why this process is not healthy; None if it is. From any thread."""
         claim = self._claim
         if claim is not None:
-            return "its lease is lost, the command is being stopped" if claim.lost else None
+            return "its lease is lost, the command is being stopped" if claim.is_lost() else None
         silent = self._leadership.silent_for
         return None if silent < _UNHEALTHY_AFTER else f"standing by, but the ledger has not answered for {silent:.0f} s"
 
@@ -97,7 +97,7 @@ class Pinned:
         while True:
             time.sleep(_BETWEEN_METRICS)
             claim = self._claim
-            if claim is not None and not claim.lost:
+            if claim is not None and not claim.is_lost():
                 report("leads", job=claim.job, attempt=claim.attempt)
 
 

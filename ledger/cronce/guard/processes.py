@@ -88,6 +88,9 @@ def _numbers_are_ours() -> bool:
         return False
 
 
+_LIBC = ctypes.CDLL(None)  # loaded here and not after a fork, when another thread may have held the loader's lock
+
+
 def _prctl(option: int, value: int | bytes) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        _LIBC.prctl(option, value, 0, 0, 0)

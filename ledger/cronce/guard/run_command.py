@@ -6,10 +6,12 @@ import os
 import sys
 
 from cronce.client.claim import Claim
+from cronce.guard.attempt import has_collector
 from cronce.guard.child import Ended, Ending, under_claim
 from cronce.guard.signals import SignalQueue
 from cronce.vocabulary import exit_codes
-from cronce.vocabulary.environment import ATTEMPT, FENCE, FORCE, JOB, PERIOD, RESUME_FROM
+from cronce.vocabulary.environment import ATTEMPT, FENCE, FORCE, JOB, PERIOD, RESUME_FROM, SCHEDULED_TIME
+from cronce.vocabulary.names import period_of
 from cronce.vocabulary.states import Reason
 
 
@@ -37,8 +39,8 @@ def settle(claim: Claim, ended: Ended) -> int:
     code = ended.code
     match ended.ending:
         case Ending.LOST:
+            claim.give_up()
             claim.check()
-            claim.interrupt("its lease could not be renewed in time")
         case Ending.GUARD:
             claim.interrupt(ended.error)
         case Ending.DEADLINE:
@@ -61,8 +63,15 @@ def _environ(claim: Claim) -> dict[str, str]:
         ATTEMPT: str(claim.attempt),
         FENCE: str(claim.fence),
     }
-    environ.pop(RESUME_FROM, None)
+    for about_another_run in (RESUME_FROM, SCHEDULED_TIME):
+        environ.pop(about_another_run, None)
     environ.pop(FORCE, None)  # it applies to this run only; a nested `cronce exec` must not inherit it
+    if claim.record.scheduled_at is not None:
+        environ[SCHEDULED_TIME] = period_of(claim.record.scheduled_at)
     if claim.record.checkpoint is not None:
         environ[RESUME_FROM] = claim.record.checkpoint
+    if has_collector(environ):
+        from cronce.guard.trace_context import TRACEPARENT, trace_context  # noqa: PLC0415  # only where it is wanted
+
+        environ[TRACEPARENT] = str(trace_context(claim.record, os.environ))
     return environ

@@ -54,11 +54,17 @@ class SignalQueue:
         self._poll.register(self._reader, select.POLLIN)
         self._received: deque[int] = deque()
         self._stopping: signal.Signals | None = None
+        self._that_stop = STOPPING
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number in STOPPING | _OF_THE_COMMAND | {signal.SIGCHLD}:
             if number in _ALWAYS_HEARD or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _leave_to_the_queue)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    def hear(self, number: signal.Signals) -> None:
+        """Let `next` return the signal, which from now on does not ask this process to stop, nor is it ignored."""
+        self._that_stop = self._that_stop - {number}
+        signal.signal(number, _leave_to_the_queue)
 
     def watch(self, descriptor: int) -> None:
         """Let `next` return, with no signal, whenever the descriptor can be read."""
@@ -100,7 +106,7 @@ class SignalQueue:
         with suppress(BlockingIOError):
             for number in os.read(self._reader, 4096).replace(_NO_SIGNAL, b""):
                 self._received.append(number)
-                if number in STOPPING and self._stopping is None:
+                if number in self._that_stop and self._stopping is None:
                     self._stopping = signal.Signals(number)
 
 

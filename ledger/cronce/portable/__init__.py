@@ -1,4 +1,7 @@
-"""The portable folder: the runtime commands with their own Python and C library, for images that have neither.
+"""What is packed from the installed packages, as files, for machines that lack them.
+
+`lambda_archive` packs the code of the Lambda functions. `build` packs the portable folder: the runtime commands with
+their own Python and C library, for images that have neither.
 
 `python -m cronce.portable DIR` builds it on any Linux with glibc. The folder needs nothing but the kernel:
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
-_LEFT_OUT = ("portable", "demo", "cli/actions", "cli/commands", "cli/output")
+_LEFT_OUT = ("portable", "demo", "board", "adopt", "testing", "cli/actions", "cli/commands", "cli/output")
 _KEPT = ("cli/output/__init__.py", "cli/output/streams.py")
 """What is for people or for building is left out, except for what the clock uses of it."""
 

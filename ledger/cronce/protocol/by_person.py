@@ -59,7 +59,7 @@ def decide_for_person(
 
     Args:
         run: The run as it is now; None if no row exists.
-        holder: The run that holds the job's slot; None if the slot is free.
+        holder: The run that holds the job's slot, or its exclusion group; None if both are free.
         name: The run that the person asks for.
         policy: The policy of the job.
         force: True to repeat a success, or to take over a held run.
@@ -83,7 +83,8 @@ def decide_for_person(
         if not force:
             return MayNotStart(run=run, reason=RefusalReason.HELD)
         forced = True
-    if holder is None or holder.period == name.period or holder.liveness(now) is Liveness.EXPIRED:
+    own = holder is not None and (holder.job, holder.period) == (name.job, name.period)
+    if holder is None or own or holder.liveness(now) is Liveness.EXPIRED:
         return MayStart(run=run, forced=forced)
     course = course_beside(holder, policy.concurrency_policy, name.scheduled_at)
     if course is Course.STEP_BACK:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import assert_never
 
-from cronce.protocol.holding import Held, Lost, Outcome, finish, free_slot, renew
+from cronce.protocol.holding import Held, Outcome, finish, free_slot, renew
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.operations import Steps, get_run, read_clock, read_skew, swap
-from cronce.protocol.overlap import announce, take_slot
+from cronce.protocol.overlap import announce, step_back_if_paused, take_slot
 from cronce.protocol.records import KEPT_ATTEMPTS, Liveness, RunRecord, expiry, lease_end
 from cronce.protocol.requests import ClaimRequest, RefusalReason, Refused, Skewed
 from cronce.protocol.transitions import TRANSITIONS, Event
@@ -19,28 +20,37 @@ from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.payloads import shortened
 from cronce.vocabulary.policy import ConcurrencyPolicy, OnLost
 from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.values import replace, value_class
 
 
 def claim(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
-    """Acquire the run, and the job's slot unless runs may overlap; exactly one claimant gets it."""
+    """Acquire the run, the job's slot unless runs may overlap, and its group; exactly one claimant gets it."""
     taken = yield from _take_run(ask)
     if not isinstance(taken, Held):
         return taken
     try:
         if ask.policy.concurrency_policy is ConcurrencyPolicy.ALLOW:
             if ask.has_slot:
-                yield from announce(ask.job)
+                paused = yield from step_back_if_paused(ask, taken, (yield from announce(ask.job)))
+                if paused is not None:
+                    return paused
         else:
             slotted = yield from take_slot(ask, taken)
             if isinstance(slotted, Refused):
                 return slotted
             taken = slotted
+            if ask.policy.exclusion_group is not None:
+                from cronce.protocol.groups import take_group  # noqa: PLC0415  # few jobs are in a group
+
+                grouped = yield from take_group(ask, taken, ask.policy.exclusion_group)
+                if isinstance(grouped, Refused):
+                    return grouped
+                taken = grouped
     except LedgerUnavailableError as error:
         if not error.transient:
             yield from _give_back(taken, error)
         raise
-    return (yield from _still_trusted(taken))
+    return (yield from _still_trusted(ask, taken))
 
 
 @value_class
@@ -65,6 +75,16 @@ class Mine:
     record: RunRecord
 
 
+_FINAL_FOR_MACHINES: Mapping[str, RefusalReason] = {
+    Reason.OVERLAP: RefusalReason.OVERLAPPING,
+    Reason.PAUSED: RefusalReason.PAUSED,
+    Reason.REPLACED: RefusalReason.REPLACED,
+    Reason.SUSPENDED: RefusalReason.SUSPENDED,
+    Reason.TOO_LATE: RefusalReason.TOO_LATE,
+}
+"""Reason of a SKIPPED or MISSED row -> what each later claim by a machine is told. Only a person starts such a run."""
+
+
 # The order of decisions. The first line that applies decides; `Event` names the change that is written.
 # A force is for one attempt, if the person's command named it: else it forces nothing.
 #
@@ -81,8 +101,9 @@ class Mine:
 #                          a machine: replaced? Refuse REPLACED. Unclaimed? Refuse HELD.
 #                          No retry left? Refuse ATTEMPTS_EXHAUSTED.
 #                          else begin the next attempt. An attempt did start, so lateness does not matter.
-#   SKIPPED, MISSED        suspended? Refuse SUSPENDED. Replaced, and a machine? Refuse REPLACED.
-#                          Too late? Refuse TOO_LATE. Else begin the next attempt.
+#   SKIPPED, MISSED        an attempt began, and its retry met another run? As FAILED: the work is unfinished.
+#                          a machine: skipped or too late? Refuse with that reason (`_FINAL_FOR_MACHINES`).
+#                          Suspended? Refuse SUSPENDED. Too late? Refuse TOO_LATE. Else begin the next attempt.
 #
 # A person (manual, backfill) is never suspended, never too late, and has no limit on attempts.
 def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begin | Settle | Mine | Refused:
@@ -98,11 +119,15 @@ def decide(ask: ClaimRequest, standing: RunRecord | None, now: datetime) -> Begi
             return _decide_running(ask, standing, now)
         case Status.FAILED:
             return _decide_failed(ask, standing, now)
+        case Status.SKIPPED if standing.reason == Reason.OVERLAP and standing.attempt > 0:
+            lost = standing.attempts[-1:] and standing.attempts[-1].reason in LOST_REASONS
+            return _decide_lost(ask, standing, now) if lost else _decide_retry(ask, standing, now)
         case Status.SKIPPED | Status.MISSED:
+            final = _FINAL_FOR_MACHINES.get(standing.reason or "")
+            if final is not None and not ask.trigger.by_person:
+                return Refused(final, standing)
             if ask.suspended:
                 return Refused(RefusalReason.SUSPENDED, standing)
-            if standing.reason == Reason.REPLACED and not ask.trigger.by_person:
-                return Refused(RefusalReason.REPLACED, standing)
             if ask.too_late(now):
                 return Refused(RefusalReason.TOO_LATE, standing)
             return Begin(_next_attempt(ask, standing, now, Event.TAKE_OVER))
@@ -150,6 +175,10 @@ def _decide_failed(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Beg
 def _decide_lost(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:
     if ask.policy.on_lost is OnLost.HOLD and not ask.forces(standing.attempt + 1):
         return Refused(RefusalReason.HELD, standing)
+    return _decide_retry(ask, standing, now)
+
+
+def _decide_retry(ask: ClaimRequest, standing: RunRecord, now: datetime) -> Begin | Refused:
     if ask.suspended:
         return Refused(RefusalReason.SUSPENDED, standing)
     if standing.failures > ask.policy.backoff_limit and not ask.trigger.by_person:
@@ -175,8 +204,10 @@ def _first_record(ask: ClaimRequest, now: datetime, event: Event, reason: Reason
         finished_at=None if begins else now,
         reason=reason,
         concurrency_policy=_without_slot(ask),
+        exclusion_group=ask.policy.exclusion_group,
         actor=ask.actor,
         note=ask.force or ask.note,
+        ran=ask.ran if begins else None,
         expires_at=expiry(now, ask.retention),
     )
 
@@ -204,8 +235,11 @@ def _next_attempt(ask: ClaimRequest, standing: RunRecord, now: datetime, event: 
         cancel_requested=None,
         concurrency_policy=_without_slot(ask),
         blocked_by=None,
+        blocked_by_job=None,
+        exclusion_group=ask.policy.exclusion_group,
         actor=ask.actor,
         note=ask.force or ask.note,
+        ran=ask.ran,
         attempts=(*standing.attempts, past)[-KEPT_ATTEMPTS:],
         expires_at=expiry(now, ask.retention),
     )
@@ -243,7 +277,7 @@ def _take_run(ask: ClaimRequest) -> Steps[Held | Refused | Skewed]:
                 yield from finish(held, Outcome(event=Event.FAIL, reason=Reason.CLOCK_SKEW))
                 return Skewed(skew)
             return held
-        standing = answer.stands if isinstance(answer.stands, RunRecord) else None
+        standing = answer.current if isinstance(answer.current, RunRecord) else None
 
 
 def _give_back(held: Held, error: LedgerUnavailableError) -> Steps[None]:
@@ -262,14 +296,23 @@ def _held(ask: ClaimRequest, run: RunRecord, sent_at: datetime) -> Held:
     return Held(run=run, slot=None, lease=ask.policy.lease, sent_at=sent_at)
 
 
-def _still_trusted(held: Held) -> Steps[Held | Refused]:
+def _still_trusted(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
     """Renew the run if its trusted time has passed, for instance in a pause before the slot was acquired."""
-    now = yield from read_clock()
-    if now < held.trusted_until:
-        return held
-    renewed = yield from renew(held)
-    if isinstance(renewed, Lost):
-        if held.slot:
-            yield from free_slot(held.slot)
-        return Refused(RefusalReason.LEASE_LOST, renewed.record)
-    return renewed
+    while (yield from read_clock()) >= held.trusted_until:
+        renewed = yield from renew(held)
+        if isinstance(renewed, Held):
+            return renewed
+        if renewed.group is None or ask.policy.exclusion_group is None:
+            if held.group:
+                yield from free_slot(held.group)
+            if held.slot:
+                yield from free_slot(held.slot)
+            return Refused(RefusalReason.LEASE_LOST, renewed.record)
+        from cronce.protocol.groups import take_group  # noqa: PLC0415  # same
+
+        # A run of another job has the group, and mine has not begun: so it steps back or waits, as before.
+        grouped = yield from take_group(ask, replace(held, group=None), ask.policy.exclusion_group)
+        if isinstance(grouped, Refused):
+            return grouped
+        held = grouped
+    return held

@@ -115,8 +115,8 @@ def note(held: Held, tail: EffectsRecord, entries: Sequence[Entry]) -> Steps[Eff
         answer = yield from swap(longer, tail if tail.version else None)
         if answer.written:
             tail, entries = longer, left
-        elif isinstance(answer.stands, EffectsRecord) and _is_of(answer.stands, held.run):
-            tail = answer.stands  # a note of this attempt whose sender gave up was written after all
+        elif isinstance(answer.current, EffectsRecord) and _is_of(answer.current, held.run):
+            tail = answer.current  # a note of this attempt whose sender gave up was written after all
         else:
             return (yield from _lost(held))
     return tail

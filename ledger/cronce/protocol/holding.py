@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from cronce.protocol.operations import Steps, read_clock, swap
-from cronce.protocol.records import RunRecord, SlotRecord, lease_end
+from cronce.protocol.records import GroupSlotRecord, RunRecord, SlotRecord, lease_end
 from cronce.protocol.transitions import Event
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
@@ -20,6 +20,7 @@ from cronce.vocabulary.values import replace, value_class
 _NOT_STARTED = frozenset({Event.BLOCK, Event.EXPIRE})
 
 Change = Callable[[RunRecord, datetime], RunRecord]
+Slot = TypeVar("Slot", SlotRecord, GroupSlotRecord)
 
 
 @value_class(kw_only=True)
@@ -30,13 +31,15 @@ class Held:
         run: The run as its holder last wrote or saw it.
         slot: The slot as acquired; None if runs may overlap.
         lease: Length of the lease.
-        sent_at: When the request that last renewed the lease was sent.
+        sent_at: When the request that last renewed the lease was sent, the earlier one if two leases are kept.
+        group: The slot of its exclusion group as last written; None without a group.
     """
 
     run: RunRecord
     slot: SlotRecord | None
     lease: timedelta
     sent_at: datetime
+    group: GroupSlotRecord | None = None
 
     @property
     def trusted_until(self) -> datetime:
@@ -49,19 +52,30 @@ class Held:
 
     @property
     def fence(self) -> int:
-        """The fencing token to send with effects: the slot's, else the attempt's number."""
+        """The fencing token to send with effects: the group's, else the slot's, else the attempt's number."""
+        if self.group:
+            return self.group.fence
         return self.slot.fence if self.slot else self.run.attempt
 
 
 @value_class
 class Lost:
-    """The caller no longer holds the run; `record` is its current row."""
+    """The caller no longer holds the run.
+
+    Attributes:
+        record: The run's current row, as far as it is known.
+        group: The slot of the exclusion group, if that was lost: another job's run has it.
+    """
 
     record: RunRecord | None
+    group: GroupSlotRecord | None = None
 
     @property
     def why(self) -> str:
         """What happened to the run, for a person."""
+        if self.group is not None:
+            now_of = f"{self.group.of_job} {self.group.period}" if self.group.period else "nobody"
+            return f"its exclusion group is now held by {now_of}"
         if self.record is None:
             return "its row is gone"
         state = f"{self.record.status}({self.record.reason})" if self.record.reason else str(self.record.status)
@@ -75,20 +89,29 @@ class Outcome:
     Attributes:
         event: What happens to the run: `COMPLETE`, `FAIL`, or, before the work began, `BLOCK` or `EXPIRE`.
         counts: True if the attempt failed by itself, so that it counts against `backoff_limit`.
+        blocked_by: The period of the run that was in the way, and `blocked_by_job` its job, if that is another one.
+        actor: The person who decided so; None if none did.
+        note: That person's reason.
     """
 
     event: Event
     reason: Reason | None = None
     counts: bool = False
     blocked_by: str | None = None
+    blocked_by_job: str | None = None
     exit_code: int | None = None
     error: str | None = None
     result: str | None = None
     result_flag: str | None = None
+    actor: str | None = None
+    note: str | None = None
 
 
 def renew(held: Held, *, checkpoint: str | None = None) -> Steps[Held | Lost]:
-    """Renew the lease, and store a checkpoint if one is given."""
+    """Renew the lease, and store a checkpoint if one is given.
+
+    The lease of the group is renewed first, and trust counts from that request: it ends before either lease does.
+    """
 
     def renewed(run: RunRecord, now: datetime) -> RunRecord:
         return run.after(
@@ -98,11 +121,17 @@ def renew(held: Held, *, checkpoint: str | None = None) -> Steps[Held | Lost]:
             checkpoint=checkpoint or run.checkpoint,
         )
 
-    return _rewrite(held, renewed)
+    if held.group is None:
+        return (yield from _rewrite(held, renewed))
+    kept = yield from _renew_group(held, held.group)
+    if isinstance(kept, Lost):
+        return kept
+    written = yield from _rewrite(kept, renewed)
+    return written if isinstance(written, Lost) else replace(written, sent_at=kept.sent_at)
 
 
 def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
-    """Write how the attempt ended, then release the slot."""
+    """Write how the attempt ended, then release the slot and the group."""
 
     def finished(run: RunRecord, now: datetime) -> RunRecord:
         # A process that is asked to stop may get SIGTERM before it reads in the ledger that it is replaced.
@@ -116,34 +145,53 @@ def finish(held: Held, outcome: Outcome) -> Steps[Held | Lost]:
             reason=Reason.REPLACED if replaced else outcome.reason,
             failures=held.run.failures + outcome.counts,
             blocked_by=outcome.blocked_by,
+            blocked_by_job=outcome.blocked_by_job,
             exit_code=outcome.exit_code,
             error=outcome.error,
             result=outcome.result,
             result_flag=outcome.result_flag,
+            actor=outcome.actor or run.actor,
+            note=outcome.note or run.note,
         )
 
     written = yield from _rewrite(held, finished)
     if isinstance(written, Lost):
         written = yield from _outrank_observer(held, written, outcome, finished)
+    if held.group:  # of this attempt only, whatever became of its run
+        yield from free_slot(held.group)
     if isinstance(written, Held) and held.slot:
         yield from free_slot(held.slot)
     return written
 
 
-def free_slot(slot: SlotRecord) -> Steps[None]:
-    """Release the slot if it is still held as given.
+def free_slot(slot: Slot) -> Steps[None]:
+    """Release the slot, the job's or its exclusion group's, if it is still held as given.
 
-    A slot whose run has ended is stale, and the next claim acquires it anyway. So neither a lost swap nor an
-    unreachable store is an error here.
+    A job's slot whose run has ended is stale, and the next claim acquires it anyway; the lease of a group expires. So
+    neither a lost swap nor an unreachable store is an error here.
     """
     try:
         while True:
             answer = yield from swap(slot.freed(), slot)
-            if answer.written or not isinstance(answer.stands, SlotRecord) or not answer.stands.is_held_as(slot):
+            if answer.written or not slot.is_held_as(answer.current):
                 return
-            slot = answer.stands  # a run was added to those that wait
+            slot = answer.current  # a run was added to those that wait, or an answer was lost
     except LedgerUnavailableError:
         return
+
+
+def _renew_group(held: Held, group: GroupSlotRecord) -> Steps[Held | Lost]:
+    while True:
+        now = yield from read_clock()
+        renewed = replace(group, version=group.version + 1, heartbeat_at=now, lease_until=lease_end(now, held.lease))
+        answer = yield from swap(renewed, group)
+        if answer.written:
+            return replace(held, group=renewed, sent_at=now)
+        current = answer.current
+        if not group.is_held_as(current):
+            lost_to = current if isinstance(current, GroupSlotRecord) else GroupSlotRecord(job=group.job, version=0)
+            return Lost(None, lost_to)
+        group = current
 
 
 def _rewrite(held: Held, change: Change) -> Steps[Held | Lost]:
@@ -155,10 +203,10 @@ def _rewrite(held: Held, change: Change) -> Steps[Held | Lost]:
         answer = yield from swap(changed, run)
         if answer.written:
             return replace(held, run=changed, sent_at=now)
-        stands = answer.stands
-        if not _is_run_of(stands, held) or stands.status is not Status.RUNNING:
-            return Lost(stands if isinstance(stands, RunRecord) else None)
-        run = stands
+        row = answer.current
+        if not _is_run_of(row, held) or row.status is not Status.RUNNING:
+            return Lost(row if isinstance(row, RunRecord) else None)
+        run = row
 
 
 def _outrank_observer(held: Held, lost: Lost, outcome: Outcome, finished: Change) -> Steps[Held | Lost]:
@@ -168,20 +216,20 @@ def _outrank_observer(held: Held, lost: Lost, outcome: Outcome, finished: Change
     outranks it, because I know the outcome; my failure agrees with it.
     """
     while True:
-        stands = lost.record
-        if not _is_run_of(stands, held):
+        row = lost.record
+        if not _is_run_of(row, held):
             return lost
-        match stands.status, outcome.event:
+        match row.status, outcome.event:
             case (Status.SUCCEEDED, Event.COMPLETE) | (Status.FAILED, Event.FAIL):
-                return replace(held, run=stands)
+                return replace(held, run=row)
             case Status.FAILED, Event.COMPLETE:
                 now = yield from read_clock()
                 # An observer's note that no machine starts the run again is void.
-                changed = replace(finished(stands, now), actor=held.run.actor, note=held.run.note)
-                answer = yield from swap(changed, stands)
+                changed = replace(finished(row, now), actor=held.run.actor, note=held.run.note)
+                answer = yield from swap(changed, row)
                 if answer.written:
                     return replace(held, run=changed)
-                lost = Lost(answer.stands if isinstance(answer.stands, RunRecord) else None)
+                lost = Lost(answer.current if isinstance(answer.current, RunRecord) else None)
             case _:
                 return lost
 

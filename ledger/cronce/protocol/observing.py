@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cronce.protocol.holding import free_slot
-from cronce.protocol.operations import Steps, get_run, get_running, get_slot, read_clock, read_skew, swap
+from cronce.protocol.operations import Steps, get_group, get_run, get_running, get_slot, read_clock, read_skew, swap
 from cronce.protocol.records import MAX_CLOCK_SKEW, Liveness, RunRecord, expiry
 from cronce.protocol.requests import RETENTION, bearable_skew
 from cronce.protocol.transitions import TRANSITIONS, Event
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.names import RunName, checked_exit_code, checked_words, optional_words
 from cronce.vocabulary.states import Reason, Status, Trigger
-from cronce.vocabulary.values import checked_flag, checked_member, value_class
+from cronce.vocabulary.values import checked_flag, checked_member, replace, value_class
 
 LOST_REASONS = frozenset({Reason.LEASE_LOST, Reason.TASK_STOPPED})
 """Failures after which it is unknown how far the work got; `on_lost` decides what follows."""
@@ -42,6 +42,8 @@ class Sighting:
     Attributes:
         token: Created once for this report, outside every retry.
         owner: The task that was started for it, or the observer.
+        actor: The person who decided so; None if none did.
+        note: That person's reason.
     """
 
     run: RunName
@@ -51,6 +53,8 @@ class Sighting:
     error: str | None = None
     exit_code: int | None = None
     trigger: Trigger = Trigger.SCHEDULE
+    actor: str | None = None
+    note: str | None = None
     retention: timedelta = RETENTION
 
     def __post_init__(self) -> None:
@@ -110,7 +114,7 @@ def mark_lost(run: RunRecord, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> 
     answer = yield from swap(lost, run)
     if answer.written:
         return lost
-    return answer.stands if isinstance(answer.stands, RunRecord) else None
+    return answer.current if isinstance(answer.current, RunRecord) else None
 
 
 def mark_all_lost(job: str) -> Steps[tuple[RunRecord, ...]]:
@@ -163,6 +167,11 @@ def mark_not_started(seen: Sighting) -> Steps[RunRecord]:
     return _mark_unclaimed(seen, Event.FAIL)
 
 
+def mark_paused(seen: Sighting) -> Steps[RunRecord]:
+    """Mark a tick of a paused job SKIPPED if it has no row; return the run after that."""
+    return _mark_unclaimed(seen, Event.SUSPEND)
+
+
 def give_up(run: RunRecord, *, actor: str, note: str) -> Steps[RunRecord | None]:
     """Note in a failed or missed run that no machine starts it again; return the run after that.
 
@@ -172,7 +181,20 @@ def give_up(run: RunRecord, *, actor: str, note: str) -> Steps[RunRecord | None]
     answer = yield from swap(given_up, run)
     if answer.written:
         return given_up
-    return answer.stands if isinstance(answer.stands, RunRecord) else None
+    return answer.current if isinstance(answer.current, RunRecord) else None
+
+
+def remember(run: RunRecord, checkpoint: str) -> Steps[bool]:
+    """Give a run that has ended another checkpoint, for an observer's memory. False if its row has changed since.
+
+    Claiming the run for that would take four writes.
+    """
+    now = yield from read_clock()
+    then = replace(
+        run, version=run.version + 1, checkpoint=checkpoint, finished_at=now, expires_at=expiry(now, RETENTION)
+    )
+    answer = yield from swap(then, run)
+    return answer.written or answer.current == then
 
 
 def release(ask: ReleaseRequest) -> Steps[RunRecord | NotReleased]:
@@ -215,7 +237,7 @@ def _mark_unclaimed(seen: Sighting, event: Event) -> Steps[RunRecord]:
         answer = yield from swap(run, standing)
         if answer.written:
             return run
-        standing = answer.stands if isinstance(answer.stands, RunRecord) else None
+        standing = answer.current if isinstance(answer.current, RunRecord) else None
         if standing is not None and not _outranks(seen, standing):
             return standing
 
@@ -236,6 +258,8 @@ def _unclaimed(seen: Sighting, event: Event, standing: RunRecord | None, now: da
             reason=seen.reason,
             exit_code=seen.exit_code,
             error=seen.error,
+            actor=seen.actor,
+            note=seen.note,
             expires_at=expiry(now, seen.retention),
         )
     return standing.after(
@@ -265,10 +289,16 @@ def _bearable_skew(run: RunRecord, max_clock_skew: timedelta) -> timedelta:
 
 
 def _free_slot_of(run: RunRecord) -> Steps[None]:
-    """Release the slot if the run holds it. As in `free_slot`, a failure is no error: the slot is stale."""
+    """Release the slot and the group if the run holds them.
+
+    As in `free_slot`, a failure is no error: the slot is stale, and the lease of the group expires.
+    """
     try:
         slot = yield from get_slot(run.job)
+        if slot is not None and slot.period == run.period and run.is_attempt(slot.attempt, slot.token):
+            yield from free_slot(slot)
+        group = (yield from get_group(run.exclusion_group)) if run.exclusion_group else None
     except LedgerUnavailableError:
         return
-    if slot is not None and slot.period == run.period and run.is_attempt(slot.attempt, slot.token):
-        yield from free_slot(slot)
+    if group is not None and group.of_job == run.job and run.is_attempt(group.attempt, group.token):
+        yield from free_slot(group)

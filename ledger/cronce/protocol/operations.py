@@ -11,7 +11,8 @@ from collections.abc import Generator
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from cronce.protocol.records import SLOT_KEY, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.records import SLOT_KEY, GroupSlotRecord, Record, RunRecord, SlotRecord, run_key
+from cronce.vocabulary.names import group_key
 from cronce.vocabulary.values import value_class
 
 
@@ -76,6 +77,8 @@ class StopTask:
 
 Operation = Swap | Take | Get | Running | Now | Skew | Sleep | StopTask
 
+_NOW, _SKEW = Now(), Skew()
+
 T = TypeVar("T")
 Steps = Generator[Operation, Any, T]
 """An operation of the ledger: yields requests, returns a T."""
@@ -87,11 +90,11 @@ class Swapped:
 
     Attributes:
         written: True if this request wrote the row.
-        stands: The current row; None for no row, and after a swap that was written, because its row is known.
+        current: The current row; None for no row, and after a swap that was written, because its row is known.
     """
 
     written: bool
-    stands: Record | None = None
+    current: Record | None = None
 
 
 @value_class
@@ -104,13 +107,13 @@ class Woke:
 def swap(record: Record, expected: Record | None) -> Steps[Swapped]:
     """Swap; a row that equals the record counts as written, because an earlier answer was lost."""
     answer: Swapped = yield Swap(record, expected)
-    return Swapped(answer.written or answer.stands == record, answer.stands)
+    return Swapped(answer.written or answer.current == record, answer.current)
 
 
 def take(run: RunRecord, at: datetime) -> Steps[tuple[bool, SlotRecord | None]]:
     """Acquire the slot for the run if it is free; True if this request did, and the slot as it is now."""
     answer: Swapped = yield Take(run, at)
-    return answer.written, answer.stands if isinstance(answer.stands, SlotRecord) else None
+    return answer.written, answer.current if isinstance(answer.current, SlotRecord) else None
 
 
 def get_run(job: str, period: str) -> Steps[RunRecord | None]:
@@ -125,6 +128,12 @@ def get_slot(job: str) -> Steps[SlotRecord | None]:
     return record
 
 
+def get_group(group: str) -> Steps[GroupSlotRecord | None]:
+    """The slot of the exclusion group, if there is one."""
+    record: GroupSlotRecord | None = yield Get(group_key(group), SLOT_KEY)
+    return record
+
+
 def get_running(job: str) -> Steps[tuple[RunRecord, ...]]:
     """The RUNNING runs among the newest rows of the job."""
     runs: tuple[RunRecord, ...] = yield Running(job)
@@ -133,13 +142,13 @@ def get_running(job: str) -> Steps[tuple[RunRecord, ...]]:
 
 def read_clock() -> Steps[datetime]:
     """The current time."""
-    now: datetime = yield Now()
+    now: datetime = yield _NOW
     return now
 
 
 def read_skew() -> Steps[timedelta]:
     """The difference between this host's clock and the store's."""
-    skew: timedelta = yield Skew()
+    skew: timedelta = yield _SKEW
     return skew
 
 

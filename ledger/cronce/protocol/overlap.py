@@ -53,17 +53,20 @@ def course_beside(holder: RunRecord, policy: ConcurrencyPolicy, scheduled_at: da
             assert_never(policy)
 
 
-def announce(job: str) -> Steps[None]:
+def announce(job: str) -> Steps[SlotRecord]:
     """Note in the slot that a run without a slot may be alive, before it starts: claims of other policies look for it.
 
-    The slot is read once per claim under `ALLOW`, and written only by the first one after another policy.
+    The slot is read once per claim under `ALLOW`, and written only by the first one after another policy. Returns it:
+    a pause of the job is in the same row, and so costs no request.
     """
     slot = yield from get_slot(job)
     while slot is None or slot.mode != SlotMode.ALLOW:
-        answer = yield from swap((slot or SlotRecord(job=job, version=0)).in_mode(SlotMode.ALLOW), slot)
+        announced = (slot or SlotRecord(job=job, version=0)).in_mode(SlotMode.ALLOW)
+        answer = yield from swap(announced, slot)
         if answer.written:
-            return
-        slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
+            return announced
+        slot = answer.current if isinstance(answer.current, SlotRecord) else None
+    return slot
 
 
 def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
@@ -72,9 +75,11 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
     if taken:
         return replace(held, slot=slot)
     while True:
+        if paused := (yield from step_back_if_paused(ask, held, slot)):
+            return paused
         if slot is not None and _is_superseded(ask, slot):
             outcome = Outcome(event=Event.BLOCK, reason=Reason.REPLACED, blocked_by=slot.newest)
-            return (yield from _give_back(held, outcome, RefusalReason.REPLACED))
+            return (yield from give_back(held, outcome, RefusalReason.REPLACED))
         holder = yield from _holder_of(slot, held)
         if holder is None:
             holder = yield from _first_in_line(ask, held, slot)
@@ -88,7 +93,7 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
                         return replace(held, slot=mine)
                     slot = mine
                 else:
-                    slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
+                    slot = answer.current if isinstance(answer.current, SlotRecord) else None
             case SlotRecord(mode=None):
                 return replace(held, slot=holder)
             case SlotRecord():
@@ -98,7 +103,7 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
                     answer = yield from swap(holder.in_mode(None), holder)
                     if answer.written:
                         return replace(held, slot=holder.in_mode(None))
-                    slot = answer.stands if isinstance(answer.stands, SlotRecord) else None
+                    slot = answer.current if isinstance(answer.current, SlotRecord) else None
                 else:
                     stood_by = yield from _stand_by(ask, replace(held, slot=holder), beside, holder)
                     if isinstance(stood_by, Refused):
@@ -117,6 +122,16 @@ def take_slot(ask: ClaimRequest, held: Held) -> Steps[Held | Refused]:
                 slot = yield from get_slot(ask.job)
             case _:
                 assert_never(holder)
+
+
+def step_back_if_paused(ask: ClaimRequest, held: Held, slot: SlotRecord | None) -> Steps[Refused | None]:
+    """Give the run back if a person has paused the job; a person's own start is not bound by that."""
+    if slot is None or (pause := slot.pause) is None or ask.trigger.by_person:
+        return None
+    if not slot.is_paused((yield from read_clock())):
+        return None
+    outcome = Outcome(event=Event.BLOCK, reason=Reason.PAUSED, actor=pause.by, note=pause.why)
+    return (yield from give_back(held, outcome, RefusalReason.PAUSED))
 
 
 def _is_superseded(ask: ClaimRequest, slot: SlotRecord) -> bool:
@@ -178,10 +193,10 @@ def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord, slot: SlotRecord
     course = course_beside(holder, ask.policy.concurrency_policy, ask.scheduled_at)
     if course is Course.STEP_BACK:
         outcome = Outcome(event=Event.BLOCK, reason=Reason.OVERLAP, blocked_by=holder.period)
-        return (yield from _give_back(held, outcome, RefusalReason.OVERLAPPING))
+        return (yield from give_back(held, outcome, RefusalReason.OVERLAPPING))
     if ask.too_late((yield from read_clock())):
         outcome = Outcome(event=Event.EXPIRE, reason=Reason.TOO_LATE, blocked_by=holder.period)
-        return (yield from _give_back(held, outcome, RefusalReason.TOO_LATE))
+        return (yield from give_back(held, outcome, RefusalReason.TOO_LATE))
     if course is Course.WAIT and held.slot is None:
         yield from _line_up(ask, held, slot)
     if course is Course.REPLACE and holder.cancel_requested is None:
@@ -189,10 +204,14 @@ def _stand_by(ask: ClaimRequest, held: Held, holder: RunRecord, slot: SlotRecord
         answer = yield from swap(cancelled, holder)
         if answer.written:
             yield StopTask(holder.owner, f"replaced by {ask.job} {ask.period}")
+    return (yield from wait_a_moment(held))
+
+
+def wait_a_moment(held: Held) -> Steps[Held | Refused]:
+    """Wait, and renew the run if it is time; give it back if this process is asked to stop."""
     if (yield from sleep(min(held.lease / 8, _SLOWEST_POLL))):
-        return (
-            yield from _give_back(held, Outcome(event=Event.FAIL, reason=Reason.INTERRUPTED), RefusalReason.INTERRUPTED)
-        )
+        outcome = Outcome(event=Event.FAIL, reason=Reason.INTERRUPTED)
+        return (yield from give_back(held, outcome, RefusalReason.INTERRUPTED))
     if (yield from read_clock()) < held.sent_at + held.lease / 4:
         return held
     renewed = yield from renew(held)
@@ -206,7 +225,8 @@ def _line_up(ask: ClaimRequest, held: Held, slot: SlotRecord | None) -> Steps[No
         yield from swap((slot or SlotRecord(job=ask.job, version=0)).with_waiter(held.run), slot)
 
 
-def _give_back(held: Held, outcome: Outcome, reason: RefusalReason) -> Steps[Refused]:
+def give_back(held: Held, outcome: Outcome, reason: RefusalReason) -> Steps[Refused]:
+    """Settle a run whose work must not start, and say why."""
     given_back = yield from finish(held, outcome)
     if isinstance(given_back, Lost):
         return Refused(RefusalReason.LEASE_LOST, given_back.record)

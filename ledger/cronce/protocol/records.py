@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from cronce.protocol.transitions import TRANSITIONS, Event
 from cronce.vocabulary.states import Reason, Status, Trigger
@@ -13,6 +13,12 @@ from cronce.vocabulary.values import replace, value_class
 
 SCHEMA = 1
 """The layout of every row written. A row with a higher number is left unchanged."""
+
+PAUSED_SCHEMA = 2
+"""The layout of the slot of a paused job: a version that does not know pauses cannot read it, and so starts nothing."""
+
+GROUP_SCHEMA = 3
+"""The layout of an exclusion group's slot: a version that does not know groups cannot read it."""
 
 SLOT_KEY = "slot"
 RUN_PREFIX = "run#"
@@ -34,10 +40,10 @@ MAX_CLOCK_SKEW = timedelta(seconds=5)
 
 
 class Liveness(StrEnum):
-    """Whether the owner of a run still holds it."""
+    """Whether the owner of a run still holds it, or the exclusion group."""
 
     ENDED = "ENDED"
-    """The run is not RUNNING."""
+    """The run is not RUNNING; of a group: no run holds it."""
     ALIVE = "ALIVE"
     """The lease has not expired, or not longer ago than clocks may differ."""
     EXPIRED = "EXPIRED"
@@ -59,6 +65,7 @@ class PastAttempt:
     exit_code: int | None = None
     error: str | None = None
     note: str | None = None
+    ran: str | None = None
 
 
 @value_class(kw_only=True)
@@ -76,9 +83,12 @@ class RunRecord:
         checkpoint: A cursor of the work, as JSON text; the next attempt resumes from it.
         cancel_requested: Who asked the owner to stop.
         concurrency_policy: `ALLOW` for an attempt that holds no slot.
-        blocked_by: The period of the run that held the job.
-        actor: The person who released, forced or requested the run, or the observer that gave it up.
+        blocked_by: The period of the run that held the job, or its exclusion group.
+        blocked_by_job: The job of that run, if it is another one of the group.
+        exclusion_group: The exclusion group that this attempt needs.
+        actor: The person who released, forced or requested the run, or paused its job, or the observer that gave it up.
         note: The reason that the actor gave.
+        ran: What the attempt ran: the version of the work, the task definition, the image, as far as they are known.
         expires_at: When DynamoDB may delete the row. No decision depends on it.
         extra: Attributes that this version does not know; written back unchanged.
     """
@@ -106,8 +116,11 @@ class RunRecord:
     cancel_requested: str | None = None
     concurrency_policy: str | None = None
     blocked_by: str | None = None
+    blocked_by_job: str | None = None
+    exclusion_group: str | None = None
     actor: str | None = None
     note: str | None = None
+    ran: str | None = None
     attempts: tuple[PastAttempt, ...] = ()
     expires_at: datetime | None = None
     schema: int = SCHEMA
@@ -117,6 +130,11 @@ class RunRecord:
     def key(self) -> str:
         """The sort key of the row."""
         return run_key(self.period)
+
+    @property
+    def blocker(self) -> str | None:
+        """The run that was in the way, for messages: its period, with its job if that is another one."""
+        return self.blocked_by and " ".join(part for part in (self.blocked_by_job, self.blocked_by) if part)
 
     def after(self, event: Event, **changes: Any) -> Self:
         """This run one version later, in the state that the transition table gives.
@@ -139,16 +157,12 @@ class RunRecord:
             exit_code=self.exit_code,
             error=self.error,
             note=self.note,
+            ran=self.ran,
         )
 
     def liveness(self, now: datetime, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Liveness:
         """Whether the owner still holds the run. Every judgement of that asks here."""
-        if self.status is not Status.RUNNING:
-            return Liveness.ENDED
-        if self.lease_until is None:
-            return Liveness.NO_LEASE
-        # Subtracted from now: a foreign writer's lease may end on the last day of the calendar.
-        return Liveness.EXPIRED if now - max_clock_skew > self.lease_until else Liveness.ALIVE
+        return _by_lease(self.lease_until, now, max_clock_skew) if self.status is Status.RUNNING else Liveness.ENDED
 
     def is_attempt(self, attempt: int | None, token: str | None) -> bool:
         """True if the row has exactly this attempt of this claim."""
@@ -184,6 +198,27 @@ class SlotMode(StrEnum):
 
 
 @value_class(kw_only=True)
+class Pause:
+    """A person's decision that no machine starts runs of a job.
+
+    Attributes:
+        at: When it began.
+        by: Who paused the job.
+        why: That person's reason.
+        until: When it ends by itself; None if only a person ends it.
+    """
+
+    at: datetime
+    by: str
+    why: str
+    until: datetime | None = None
+
+    def covers(self, at: datetime) -> bool:
+        """True if the pause is in force at that moment."""
+        return self.at <= at and (self.until is None or at < self.until)
+
+
+@value_class(kw_only=True)
 class SlotRecord:
     """Which run holds the job; free if `period` is None.
 
@@ -196,6 +231,10 @@ class SlotRecord:
         newest_at: Its nominal time. Under `REPLACE` no older tick starts after it.
         waiting: The runs that wait for the slot under `WAIT`; one that gave up may still be listed.
         mode: Whether there may be runs that hold no slot; None if there are none.
+        paused_at: When a person paused the job; absent if it is not paused. `pause` has this and the next three.
+        paused_by: Who paused it.
+        paused_why: That person's reason.
+        paused_until: When the pause ends by itself.
     """
 
     job: str
@@ -210,6 +249,10 @@ class SlotRecord:
     newest_at: datetime | None = None
     waiting: tuple[Waiter, ...] = ()
     mode: str | None = None
+    paused_at: datetime | None = None
+    paused_by: str | None = None
+    paused_why: str | None = None
+    paused_until: datetime | None = None
     schema: int = SCHEMA
     extra: Mapping[str, Any] = NOTHING
 
@@ -223,9 +266,24 @@ class SlotRecord:
         """None: it is never deleted."""
         return
 
-    def is_held_as(self, other: SlotRecord) -> bool:
-        """True if both rows name the same attempt of the same run."""
-        return (self.period, self.attempt, self.token) == (other.period, other.attempt, other.token)
+    @property
+    def pause(self) -> Pause | None:
+        """The pause of the job, in force or over; a person who wrote it in the console may have left out the rest."""
+        if self.paused_at is None:
+            return None
+        return Pause(
+            at=self.paused_at, by=self.paused_by or "unknown", why=self.paused_why or "", until=self.paused_until
+        )
+
+    def is_paused(self, now: datetime) -> bool:
+        """True until the pause ends. Its beginning does not matter: another host's clock may have written it."""
+        return self.paused_at is not None and (self.paused_until is None or now < self.paused_until)
+
+    def is_held_as(self, other: object) -> TypeGuard[Self]:
+        """True if the other is a slot too, and both name the same attempt of the same run."""
+        return isinstance(other, SlotRecord) and (
+            (self.period, self.attempt, self.token) == (other.period, other.attempt, other.token)
+        )
 
     def held_by(self, run: RunRecord | None) -> bool:
         """True if the run is the slot's holder: RUNNING, with the attempt and token that the slot names."""
@@ -239,17 +297,24 @@ class SlotRecord:
     def is_free_for(self, run: RunRecord) -> bool:
         """True if the run may acquire the slot without a look at other runs.
 
-        Nobody holds it or waits for it, no run without a slot is announced, and no newer tick has held it.
+        Nobody holds it or waits for it, no run without a slot is announced, the job is not paused, and no newer tick
+        has held it.
         """
         overtaken = self.newest_at is not None and run.scheduled_at is not None and self.newest_at > run.scheduled_at
-        return self.period is None and self.mode is None and not self.waiting and not overtaken
+        is_free = self.period is None and self.mode is None and self.paused_at is None and self.schema <= SCHEMA
+        return is_free and not self.waiting and not overtaken
 
     def taken_by(self, run: RunRecord, *, at: datetime) -> Self:
-        """The slot one version later, held by the run's current attempt, its fence one higher."""
+        """The slot one version later, held by the run's current attempt, its fence one higher.
+
+        An expired pause is removed.
+        """
         mine = Waiter(period=run.period, attempt=run.attempt, token=run.token, scheduled_at=run.scheduled_at)
         newest = {"newest": run.period, "newest_at": run.scheduled_at} if self._is_newest(run, at) else {}
+        has_pause = self.paused_at is not None or self.schema > SCHEMA
+        still = self.with_pause(None) if has_pause and not self.is_paused(at) else self
         return replace(
-            self,
+            still,
             **newest,
             waiting=tuple(waiter for waiter in self.waiting if waiter.order > mine.order),
             mode=SlotMode.CHECKING if self.mode else None,
@@ -279,6 +344,18 @@ class SlotRecord:
         """Those that waited before the run, in their order."""
         line = self.with_waiter(run).waiting
         return line[: [waiter.is_of(run) for waiter in line].index(True)]
+
+    def with_pause(self, pause: Pause | None) -> Self:
+        """The slot one version later, with that pause, or without any."""
+        return replace(
+            self,
+            version=self.version + 1,
+            paused_at=pause and pause.at,
+            paused_by=pause and pause.by,
+            paused_why=pause and pause.why,
+            paused_until=pause and pause.until,
+            schema=PAUSED_SCHEMA if pause else min(self.schema, SCHEMA),
+        )
 
     def in_mode(self, mode: SlotMode | None) -> Self:
         """The slot one version later, in that mode."""
@@ -325,7 +402,61 @@ class EffectsRecord:
         return effects_key(self.period, self.number)
 
 
-Record = RunRecord | SlotRecord | EffectsRecord
+@value_class(kw_only=True)
+class GroupSlotRecord:
+    """Which run holds an exclusion group; free if `period` is None. `protocol.groups` has its rules.
+
+    It has a lease of its own, which the holder renews with that of its run: nobody has to read, or may write, the runs
+    of another job to know whether the group is held. It is never deleted, so `fence` never falls.
+
+    Attributes:
+        job: `cronce:group:` and the name of the group.
+        fence: Rises each time the group is acquired; the fencing token of all its jobs.
+        of_job: The job of the run that holds it; the next four are of that run.
+        lease_until: When the lease expires.
+    """
+
+    job: str
+    version: int
+    fence: int = 0
+    of_job: str | None = None
+    period: str | None = None
+    attempt: int | None = None
+    token: str | None = None
+    owner: str | None = None
+    claimed_at: datetime | None = None
+    heartbeat_at: datetime | None = None
+    lease_until: datetime | None = None
+    schema: int = GROUP_SCHEMA
+    extra: Mapping[str, Any] = NOTHING
+
+    @property
+    def key(self) -> str:
+        """The sort key of the row."""
+        return SLOT_KEY
+
+    @property
+    def expires_at(self) -> None:
+        """None: it is never deleted."""
+        return
+
+    def liveness(self, now: datetime, *, max_clock_skew: timedelta = MAX_CLOCK_SKEW) -> Liveness:
+        """Whether a run still holds the group."""
+        return Liveness.ENDED if self.period is None else _by_lease(self.lease_until, now, max_clock_skew)
+
+    def is_held_as(self, other: object) -> TypeGuard[Self]:
+        """True if the other is a group's slot too, and both name the same attempt of the same run."""
+        return isinstance(other, GroupSlotRecord) and (
+            (self.of_job, self.period, self.attempt, self.token)
+            == (other.of_job, other.period, other.attempt, other.token)
+        )
+
+    def freed(self) -> Self:
+        """The slot one version later, free."""
+        return type(self)(job=self.job, version=self.version + 1, fence=self.fence, extra=self.extra)
+
+
+Record = RunRecord | SlotRecord | EffectsRecord | GroupSlotRecord
 
 
 @value_class(kw_only=True)
@@ -377,3 +508,10 @@ def lease_end(now: datetime, lease: timedelta) -> datetime:
 def expiry(now: datetime, retention: timedelta) -> datetime:
     """When a row written now may be deleted, in whole seconds as DynamoDB's TTL requires."""
     return (now + retention).replace(microsecond=0)
+
+
+def _by_lease(lease_until: datetime | None, now: datetime, max_clock_skew: timedelta) -> Liveness:
+    if lease_until is None:
+        return Liveness.NO_LEASE
+    # Subtracted from now: a foreign writer's lease may end on the last day of the calendar.
+    return Liveness.EXPIRED if now - max_clock_skew > lease_until else Liveness.ALIVE

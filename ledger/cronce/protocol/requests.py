@@ -42,6 +42,7 @@ class RefusalReason(StrEnum):
     OVERLAPPING = "OVERLAPPING"
     TOO_LATE = "TOO_LATE"
     SUSPENDED = "SUSPENDED"
+    PAUSED = "PAUSED"
     REPLACED = "REPLACED"
     INTERRUPTED = "INTERRUPTED"
     LEASE_LOST = "LEASE_LOST"
@@ -58,6 +59,7 @@ class ClaimRequest:
         force_attempt: The attempt that the force is for; None for any. A task that comes up late forces nothing again.
         actor: The person who decided, if any.
         note: That person's reason, if nothing is forced.
+        ran: What the claimant runs: version and image of the work.
         has_slot: False if every claim of the job is under `ALLOW`, so that its slot need not be read.
     """
 
@@ -70,6 +72,7 @@ class ClaimRequest:
     force_attempt: int | None = None
     actor: str | None = None
     note: str | None = None
+    ran: str | None = None
     has_slot: bool = True
     max_clock_skew: timedelta = MAX_CLOCK_SKEW
     retention: timedelta = RETENTION
@@ -82,12 +85,14 @@ class ClaimRequest:
             "trigger": checked_member(Trigger, self.trigger, what="trigger"),
             "actor": optional_words(self.actor, what="actor", allowed="the name of a person"),
             "note": optional_words(self.note, what="note", allowed="a reason, in words"),
+            "ran": optional_words(self.ran, what="ran", allowed="the version of the work"),
         }
         if self.force is not None:
             allowed = "the reason for repeating a success, in words"
             checked["force"] = checked_words(self.force, what="force", allowed=allowed)
         for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            if value is not getattr(self, name):
+                object.__setattr__(self, name, value)
 
     def forces(self, attempt: int) -> bool:
         """True if a person forces this attempt of the run."""

@@ -9,13 +9,13 @@ causes each of them.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.policy import OnLost, Policy
 from cronce.vocabulary.states import Reason, Status
-from cronce.vocabulary.values import value_class
+from cronce.vocabulary.values import replace, value_class
 
 MOST_CRASHES = 5
 """How many attempts of a run may die without reporting an outcome before a person has to look."""
@@ -28,6 +28,7 @@ _LONGEST = timedelta(minutes=6)
 """The delays of Kubernetes' Job controller. EventBridge Scheduler rounds them up to a minute."""
 
 _CRASHES = LOST_REASONS | {Reason.CLOCK_SKEW, Reason.SLOT_UNUSABLE}
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER_BEGAN = frozenset({Reason.NEVER_DELIVERED, Reason.NEVER_CLAIMED, Reason.LAUNCH_FAILED})
 
 
@@ -85,6 +86,53 @@ def after_attempt(run: RunRecord, *, policy: Policy, enabled: bool) -> Relaunch 
     if crashes > MOST_CRASHES:
         return Leave(f"it died {crashes} times", for_person=True)
     return Relaunch(attempt=run.attempt + 1, launch=1, delay=delay_after(run.failures + crashes))
+
+
+def again_at(run: RunRecord, *, policy: Policy, enabled: bool = True) -> datetime | Leave:
+    """When a machine may start the next attempt of a run that has ended, or why none does.
+
+    The delay counts from the end of the attempt, or from its last heartbeat if it died: then most of it has passed when
+    the lease expires.
+
+    Args:
+        run: The run as its row says.
+        policy: The job's current policy.
+        enabled: True if the job's schedule is enabled, or if it has none.
+    """
+    decision = after_attempt(run, policy=policy, enabled=enabled)
+    if isinstance(decision, Leave):
+        return decision
+    ended_at = run.heartbeat_at if run.reason in LOST_REASONS else run.finished_at
+    return (ended_at or _LONG_AGO) + decision.delay
+
+
+def launch_due(
+    run: RunRecord, *, policy: Policy, enabled: bool, since: datetime | None, now: datetime
+) -> Relaunch | Leave | None:
+    """The launch of the next attempt whose time came after `since`; None if there is none.
+
+    For ledgers without a recorder, which hears of a task that never claims: a launch is repeated every six minutes, and
+    left to a person after `MOST_LAUNCHES`. The times follow from the row alone, so nothing has to be remembered.
+
+    Args:
+        run: The run as its row says.
+        policy: The job's current policy.
+        enabled: True if the job's schedule is enabled.
+        since: Up to when launches were made before; None if that is unknown. Then a run of which all launches are due
+            is left alone: somebody may have seen to it.
+        now: Aware.
+    """
+    decision = after_attempt(run, policy=policy, enabled=enabled)
+    if isinstance(decision, Leave) or run.finished_at is None:
+        return None
+    launch = min(max((now - run.finished_at) // _LONGEST, 0), MOST_LAUNCHES) + 1
+    due_at = run.finished_at + (launch - 1) * _LONGEST
+    seen_to = launch > MOST_LAUNCHES if since is None else due_at <= since
+    if seen_to:
+        return None
+    if launch <= MOST_LAUNCHES:
+        return replace(decision, launch=launch, delay=decision.delay if launch == 1 else timedelta(0))
+    return Leave(f"{MOST_LAUNCHES} tasks of it were started, and none claimed it", for_person=True)
 
 
 def never_began(run: RunRecord) -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronce.schedule._days import Days, parse_days
+from cronce.schedule._days import Days, calendar_of, parse_days
 from cronce.schedule._fields import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -21,6 +21,7 @@ from cronce.schedule._fields import (
     YEAR,
     highest,
     lowest,
+    numbers_in,
     split_fields,
 )
 from cronce.schedule.errors import ScheduleInvalidError
@@ -45,6 +46,17 @@ class Cron:
     def every_hour(self) -> bool:
         """True if all 24 hours match, so that the schedule does not depend on the time of day."""
         return self.hours == _ALL_HOURS
+
+    @property
+    def once_a_day(self) -> bool:
+        """True if only one minute of a day matches."""
+        return self.minutes.bit_count() == self.hours.bit_count() == 1
+
+    def shares_a_day(self, other: Cron) -> bool:
+        """True if some day from 1970 to 2199 matches both."""
+        months = [*numbers_in(self.months & other.months)]
+        years = {calendar_of(year): year for year in numbers_in(self.years & other.years)}.values()
+        return any(self.days.of(year, month) & other.days.of(year, month) for year in years for month in months)
 
     def at_or_after(self, wall: datetime) -> datetime | None:
         """The first matching minute at or after `wall` (naive)."""

@@ -123,6 +123,11 @@ Days = MonthDays | BeforeLast | NearestWorkday | LastWorkday | Weekdays | NthWee
 """Some days of each month: `of(year, month)` is a mask with bit 1 for the first of the month."""
 
 
+def calendar_of(year: int) -> tuple[int, int]:
+    """What all days of the year follow from: two years with the same value have the same calendar."""
+    return _first_weekday(year, 1), _length(year, _FEBRUARY)
+
+
 def _days_of_month(text: str) -> Days:
     if text == "L":
         return BeforeLast(days=0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from itertools import islice
+from itertools import combinations, islice
 
 from cronce.schedule._ticks import Once, Rate, Ticks, Until
 from cronce.schedule._words import note_of
-from cronce.schedule._zoned import ZonedCron
+from cronce.schedule._zoned import Several, ZonedCron
 from cronce.schedule._zones import zone_data, zone_of
 from cronce.schedule.errors import ScheduleInvalidError
 from cronce.vocabulary.errors import InputInvalidError
@@ -23,6 +24,9 @@ MOST_COUNTED = 20_000
 _MOST_TICKS = 2**31
 _INSTANT = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FURTHEST_ZONE = timedelta(hours=26)
+"""A local day begins at most this long before the day in UTC."""
 _LAST_WORKDAY = "EventBridge's own preview does not list every day to which 29W, 30W or 31W moves a tick; LW it lists"
 # An instant within a day of either end of the calendar may have no local time.
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)
@@ -115,9 +119,12 @@ class Timetable:
     @property
     def at_most_daily(self) -> bool:
         """True if no local day can have two ticks."""
+        if crons := [each.cron for each in self._crons]:
+            return all(cron.once_a_day for cron in crons) and not any(
+                (one.hours, one.minutes) != (other.hours, other.minutes) and one.shares_a_day(other)
+                for one, other in combinations(crons, 2)
+            )
         match self._kind_of_ticks:
-            case ZonedCron(cron=cron):
-                return cron.minutes.bit_count() == cron.hours.bit_count() == 1
             case Rate(interval=interval):  # where clocks are set back, a day has more than 24 hours
                 return interval >= (_DAY if self.timezone == "UTC" else 2 * _DAY)
             case others:
@@ -138,6 +145,20 @@ class Timetable:
         """The period of the run of this tick."""
         return checked_member(PeriodForm, form, what="period").period(tick, self.timezone)
 
+    def tick_of_day(self, day: str, timezone: str) -> datetime | None:
+        """The first tick on the local day `2026-11-29` of the zone; None if there is none, or if the text is no day."""
+        if not _DATE.fullmatch(day):
+            return None
+        try:
+            tick = self.next(datetime.fromisoformat(f"{day}T00:00:00+00:00") - _FURTHEST_ZONE)
+            while tick is not None and PeriodForm.DATE.period(tick, timezone) < day:
+                tick = self.next(tick)
+        except ScheduleInvalidError:
+            raise
+        except (ValueError, OverflowError, InputInvalidError):  # no day, or at an end of the calendar
+            return None
+        return tick if tick is not None and PeriodForm.DATE.period(tick, timezone) == day else None
+
     def describe(self) -> str:
         """The timetable in words."""
         return self.expression
@@ -145,22 +166,26 @@ class Timetable:
     @property
     def caution(self) -> str:
         """Why some ticks of this expression are uncertain, whatever the day; else empty."""
-        ticks = self._kind_of_ticks
-        return _LAST_WORKDAY if isinstance(ticks, ZonedCron) and ticks.names_a_last_workday else ""
+        return _LAST_WORKDAY if any(each.names_a_last_workday for each in self._crons) else ""
 
     def uncertain(self, tick: datetime) -> str:
         """Why EventBridge may not have this tick; else empty. An uncertain tick without a run is not missed.
 
         Either the tick is on a day to which `31W` or the like moved it, or two copies of the zone data on this
-        machine disagree about it.
+        machine disagree about it. Of several expressions that have it, one that is sure is enough.
         """
-        ticks = self._kind_of_ticks
-        reasons = [_LAST_WORKDAY] if isinstance(ticks, ZonedCron) and ticks.moved(tick) else []
         used, *others = zone_data(self.timezone) or (None,)
-        reasons += [
-            f"not a tick by zone data {other}, only by {used}" for other in others if not self._has(tick, other.zone)
-        ]
-        return "; ".join(reasons)
+        doubts = []
+        having: list[Ticks] = [each for each in self._crons if each.at_or_after(tick) == tick]
+        for ticks in having or [self._kind_of_ticks]:
+            reasons = [_LAST_WORKDAY] if isinstance(ticks, ZonedCron) and ticks.moved(tick) else []
+            reasons += [
+                f"not a tick by zone data {other}, only by {used}"
+                for other in others
+                if not self._has(ticks, tick, other.zone)
+            ]
+            doubts.append("; ".join(reasons))
+        return min(doubts, key=bool)
 
     def is_over(self, now: datetime) -> bool:
         """True if there is no tick after `now`. False for a rate without a start, whose ticks are unknown."""
@@ -186,6 +211,16 @@ class Timetable:
             ScheduleInvalidError: A rate without a start.
         """
         return self._ticks.at_or_before(instant_of(before, "before") - _INSTANT)
+
+    def has_tick(self, at: datetime) -> bool:
+        """True if `at` is a tick.
+
+        Raises:
+            InputInvalidError: `at` has no time zone.
+            ScheduleInvalidError: A rate without a start.
+        """
+        at = instant_of(at, "at")
+        return self._ticks.at_or_after(at) == at
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """The ticks of a half-open span: `start` is included, `end` is not.
@@ -270,10 +305,21 @@ class Timetable:
         """The ticks without the end."""
         return self._ticks.ticks if isinstance(self._ticks, Until) else self._ticks
 
-    def _has(self, tick: datetime, zone: tzinfo) -> bool:
-        """True if the tick is one in this zone too."""
+    @property
+    def _crons(self) -> tuple[ZonedCron, ...]:
+        """The cron expressions: one, several, or none of a rate, an `at` and an interval."""
         match self._kind_of_ticks:
             case ZonedCron() as ticks:
+                return (ticks,)
+            case Several(parts=parts):
+                return parts
+            case _:
+                return ()
+
+    def _has(self, ticks: Ticks, tick: datetime, zone: tzinfo) -> bool:
+        """True if the tick is one in this zone too."""
+        match ticks:
+            case ZonedCron():
                 return replace(ticks, zone=zone).at_or_after(tick) == tick
             case Once(instant=instant):
                 return instant.astimezone(self._zone).replace(tzinfo=zone) == instant

@@ -2,8 +2,9 @@
 
 Converted: weekdays count from 0 (7 is Sunday too), there is no `?` and no year. The two day fields follow
 crontab(5): a field that begins with `*` does not restrict, so a day must match *both* fields; if neither
-begins with `*`, a day must match *either*. EventBridge takes only one day field, so most combinations of
-two are refused. A refusal has the expression that does the same, where there is one.
+begins with `*`, a day must match *either*. EventBridge takes only one day field: of two that must match both, most
+combinations are refused, and two of which either is enough become two expressions. A refusal has the expression that
+does the same, where there is one.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ _SIGN = re.compile(r"[?#L]|[0-9]W")
 _STEP_OF_SECONDS = re.compile(r"\*(?:/(?P<step>[0-9]{1,2}))?")
 
 
-def unix_to_eventbridge(text: str) -> str:
-    """The six fields that mean the same as the five fields or the macro in `text`.
+def unix_to_eventbridge(text: str) -> tuple[str, ...]:
+    """The six fields that mean the same as the five fields or the macro in `text`; twice if either day field counts.
 
     Raises:
         ScheduleInvalidError: `text` is neither a known macro nor five fields, a field is invalid, or
@@ -91,22 +92,23 @@ def unix_to_eventbridge(text: str) -> str:
     for field, word in zip(_PLAIN, words, strict=False):
         field.mask(word)
     minutes, hours, day_of_month, month, day_of_week = words
-    day_of_month, day_of_week = _days(day_of_month, day_of_week)
-    return f"{minutes} {hours} {day_of_month} {month} {day_of_week} *"
+    return tuple(
+        f"{minutes} {hours} {days} {month} {weekdays} *" for days, weekdays in _days(day_of_month, day_of_week)
+    )
 
 
-def _days(day_of_month: str, day_of_week: str) -> tuple[str, str]:
-    """EventBridge's two day fields for the two of Unix cron."""
+def _days(day_of_month: str, day_of_week: str) -> list[tuple[str, str]]:
+    """EventBridge's two day fields for the two of Unix cron; two such pairs if either of these is enough."""
     days, weekdays = _PLAIN[2].mask(day_of_month), _WEEKDAYS.mask(day_of_week)
     both = day_of_month.startswith("*") or day_of_week.startswith("*")
     if days == _ALL_DAYS and weekdays == _ALL_WEEKDAYS:
-        return ("?", "*") if day_of_month == "*" != day_of_week else ("*", "?")
+        return [("?", "*") if day_of_month == "*" != day_of_week else ("*", "?")]
     if weekdays == _ALL_WEEKDAYS:
-        return (day_of_month if both else "*"), "?"
+        return [((day_of_month if both else "*"), "?")]
     if days == _ALL_DAYS:
-        return ("?", _names(weekdays)) if both else ("*", "?")
+        return [("?", _names(weekdays)) if both else ("*", "?")]
     if both and days in _WEEKS and weekdays.bit_count() == 1:
-        return "?", f"{_names(weekdays)}#{_WEEKS[days]}"
+        return [("?", f"{_names(weekdays)}#{_WEEKS[days]}")]
     if both:
         raise ScheduleInvalidError(
             "day-of-week",
@@ -114,12 +116,7 @@ def _days(day_of_month: str, day_of_week: str) -> tuple[str, str]:
             f"* with day-of-month {day_of_month}: in Unix cron a day field that begins with * does not restrict, so "
             "both must match, and EventBridge cannot combine the two; keep one of them and test the day in the job",
         )
-    raise ScheduleInvalidError(
-        "day-of-week",
-        day_of_week,
-        f"* with day-of-month {day_of_month}: Unix cron fires when either matches, "
-        "EventBridge cannot combine the two; make it two schedules",
-    )
+    return [(day_of_month, "?"), ("?", _names(weekdays))]
 
 
 def _names(mask: int) -> str:

@@ -31,7 +31,7 @@ from cronce.schedule._fields import (
     runs_in,
 )
 from cronce.schedule._ticks import Rate, Ticks, Until
-from cronce.schedule._zoned import ZonedCron
+from cronce.schedule._zoned import Several, ZonedCron
 
 _WEEKDAYS = ("", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS = (
@@ -60,7 +60,13 @@ def note_of(ticks: Ticks, zone: tzinfo, *, since: datetime, tick: datetime) -> s
         case Until(ticks=inner):
             return note_of(inner, zone, since=since, tick=tick)
         case ZonedCron():
-            notes = [_skipped(ticks.skipped(since, tick)), _repeated(ticks, tick)]
+            return note_of(Several(parts=(ticks,)), zone, since=since, tick=tick)
+        case Several(parts=parts):
+            skipped = sorted({wall for part in parts for wall in part.skipped(since, tick)})
+            notes = [
+                _skipped(skipped),
+                *sorted({_repeated(part, tick) for part in parts if part.at_or_after(tick) == tick}),
+            ]
             return "; ".join(note for note in notes if note)
         case Rate(interval=interval) if interval % _DAY == timedelta(0):
             return _moved(since.astimezone(zone), tick.astimezone(zone)) if tick - since == interval else ""

@@ -131,5 +131,20 @@ class ZonedCron:
         return since + _SECOND
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Several:
+    """The ticks of several expressions in one zone. A tick that two of them have is one tick."""
+
+    parts: tuple[ZonedCron, ...]
+
+    def at_or_after(self, since: datetime) -> datetime | None:
+        ticks = (part.at_or_after(since) for part in self.parts)
+        return min((tick for tick in ticks if tick is not None), default=None)
+
+    def at_or_before(self, until: datetime) -> datetime | None:
+        ticks = (part.at_or_before(until) for part in self.parts)
+        return max((tick for tick in ticks if tick is not None), default=None)
+
+
 def _wall(local: datetime) -> datetime:
     return local.replace(tzinfo=None, fold=0)

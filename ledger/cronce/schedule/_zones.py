@@ -16,6 +16,7 @@ _ALLOWED = (
     "an IANA time zone for which this machine has data, such as Europe/Berlin; "
     "slim images have no data: install the PyPI package tzdata"
 )
+_LONGEST_NAME = 50
 # Names that some hosts have: not a place, or with leap seconds, and not in the IANA database.
 _NOT_A_PLACE = ("localtime", "Factory", "posixrules", "posix/", "right/")
 
@@ -54,7 +55,19 @@ def zone_of(name: object) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):
-        raise ScheduleInvalidError("timezone", name, _ALLOWED) from None
+        raise ScheduleInvalidError("timezone", name, _meant(name) or _ALLOWED) from None
+
+
+def _meant(name: str) -> str | None:
+    """The zone that was probably meant, if its data are here."""
+    from difflib import get_close_matches  # noqa: PLC0415  # for errors only
+    from zoneinfo import available_timezones  # noqa: PLC0415
+
+    if len(name) > _LONGEST_NAME:
+        return None
+    known = {each.lower(): each for each in sorted(available_timezones()) if not each.startswith(_NOT_A_PLACE)}
+    near = get_close_matches(name.strip().replace(" ", "_").lower(), known, n=1, cutoff=0.8)
+    return f"an IANA time zone for which this machine has data; did you mean {known[near[0]]}?" if near else None
 
 
 @lru_cache(maxsize=256)

@@ -35,7 +35,7 @@ class Analysis:
     @property
     def has_hour_without_minute(self) -> bool:
         """True for an hour with `*` as its minute: it is due in each of the 60 minutes, and once is meant."""
-        return _HOUR_WITHOUT_MINUTE.match(self.schedule.expression) is not None
+        return _HOUR_WITHOUT_MINUTE.search(self.schedule.expression) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -53,8 +53,11 @@ def analyse(expression: str, timezone: str, start: datetime | None = None, end: 
         ticks.append(tick)
     gaps = [later - earlier for earlier, later in pairwise(ticks[1:])]
     interval = min(gaps, default=None)
-    daily = interval is None or interval >= timedelta(hours=20)
-    lost = _lost(schedule, timezone) if schedule.kind is Kind.CRON and timezone != "UTC" and daily else ""
+    if schedule.expressions[1:]:
+        lost = "; ".join(filter(None, (analyse(each, timezone).lost for each in schedule.expressions)))
+    else:
+        daily = interval is None or interval >= timedelta(hours=20)
+        lost = _lost(schedule, timezone) if schedule.kind is Kind.CRON and timezone != "UTC" and daily else ""
     return Analysis(schedule=asked, interval=interval, longest=max(gaps, default=None), lost=lost)
 
 

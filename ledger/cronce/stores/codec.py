@@ -14,10 +14,13 @@ from typing import Any
 
 from cronce.protocol.records import (
     EFFECT_PREFIX,
+    GROUP_SCHEMA,
+    PAUSED_SCHEMA,
     RUN_PREFIX,
     SCHEMA,
     SLOT_KEY,
     EffectsRecord,
+    GroupSlotRecord,
     PastAttempt,
     Record,
     RunRecord,
@@ -26,8 +29,9 @@ from cronce.protocol.records import (
     whole_milliseconds,
 )
 from cronce.vocabulary.errors import RecordUnreadableError
+from cronce.vocabulary.names import GROUP_PREFIX
 from cronce.vocabulary.states import Status, Trigger
-from cronce.vocabulary.values import field_names
+from cronce.vocabulary.values import field_names, field_values
 
 Item = dict[str, Any]
 
@@ -41,9 +45,9 @@ def encode(record: Record) -> Item:
     """The record as an item."""
     item = dict(record.extra)
     item["key"] = record.key
-    for name in _WRITTEN[type(record)]:
-        value = getattr(record, name)
-        if value is not None and not (name in _OMITTED_IF_EMPTY and not value):
+    kind = type(record)
+    for name, value in zip(field_names(kind), field_values(record), strict=True):
+        if value is not None and name in _WRITTEN[kind] and (value or name not in _OMITTED_IF_EMPTY):
             item[name] = _encode_value(name, value)
     return item
 
@@ -58,11 +62,12 @@ def decode(item: Mapping[str, Any]) -> Record:
     """
     job, key = str(item.get("job")), str(item.get("key"))
     schema = item.get("schema", SCHEMA)
-    if not isinstance(schema, int) or schema > SCHEMA:
-        raise RecordUnreadableError(job, key, f"schema {schema!r} is newer than {SCHEMA}")
-    kind: type[Record] = SlotRecord if key == SLOT_KEY else RunRecord
-    if key.startswith(EFFECT_PREFIX):
-        kind = EffectsRecord
+    kind = _kind_of(job, key)
+    known_schema = _NEWEST_SCHEMA.get(kind, SCHEMA)
+    if not isinstance(schema, int) or schema > known_schema:
+        raise RecordUnreadableError(job, key, f"schema {schema!r} is newer than {known_schema}")
+    if kind is GroupSlotRecord and schema != GROUP_SCHEMA:
+        raise RecordUnreadableError(job, key, f"schema {schema!r} is not that of an exclusion group's slot")
     known = _WRITTEN[kind]
     values: dict[str, Any] = {}
     for name, value in item.items():
@@ -75,6 +80,8 @@ def decode(item: Mapping[str, Any]) -> Record:
     values.setdefault("version", 0)
     if kind is SlotRecord:
         return SlotRecord(**values, extra=extra)
+    if kind is GroupSlotRecord:
+        return GroupSlotRecord(**values, extra=extra)
     if kind is EffectsRecord:
         return _decode_segment(job, key, values, extra)
     if not key.startswith(RUN_PREFIX):
@@ -107,6 +114,12 @@ def from_json(job: str, key: str, text: str | bytes) -> Record:
     return decode(item)
 
 
+def _kind_of(job: str, key: str) -> type[Record]:
+    if key == SLOT_KEY:
+        return GroupSlotRecord if job.startswith(GROUP_PREFIX) else SlotRecord
+    return EffectsRecord if key.startswith(EFFECT_PREFIX) else RunRecord
+
+
 def _decode_segment(job: str, key: str, values: dict[str, Any], extra: Item) -> EffectsRecord:
     values["period"], _, number = key.removeprefix(EFFECT_PREFIX).rpartition("#")
     if not values["period"] or not number.isdecimal():
@@ -121,47 +134,28 @@ _WRITTEN: dict[type, frozenset[str]] = {
     RunRecord: frozenset(field_names(RunRecord)) - {"extra"},
     SlotRecord: frozenset(field_names(SlotRecord)) - {"extra"},
     EffectsRecord: frozenset(field_names(EffectsRecord)) - {"extra"},
+    GroupSlotRecord: frozenset(field_names(GroupSlotRecord)) - {"extra"},
 }
+_NEWEST_SCHEMA: dict[type, int] = {SlotRecord: PAUSED_SCHEMA, GroupSlotRecord: GROUP_SCHEMA}
 _NUMBERS = frozenset({"version", "attempt", "failures", "exit_code", "fence", "schema", "number"})
 _OMITTED_IF_EMPTY = frozenset({"waiting", "effects", "steps"})
 
 
 def _encode_value(name: str, value: Any) -> Any:
-    if name == "expires_at":
-        return int(value.timestamp())
-    if name in ("attempts", "waiting"):
-        return [_encode_part(part) for part in value]
-    if name in ("effects", "steps"):
-        return "\n".join(map("\t".join, value.items()))
-    if isinstance(value, datetime):
-        return encode_time(value)
-    return value if isinstance(value, int) else str(value)
-
-
-def _encode_part(part: PastAttempt | Waiter) -> Item:
-    values = ((name, getattr(part, name)) for name in field_names(type(part)))
-    return {name: _encode_value(name, value) for name, value in values if value is not None}
-
-
-def _decode_attempt(item: Mapping[str, Any]) -> PastAttempt:
-    return PastAttempt(**{name: _decode_value(name, item[name]) for name in field_names(PastAttempt) if name in item})
+    if name in _NUMBERS:
+        return value
+    form = _FORMS.get(name)
+    return str(value) if form is None else form[0](value)
 
 
 def _decode_value(name: str, value: Any) -> Any:
-    decoder = _DECODERS.get(name)
-    if decoder is not None:
-        return decoder(value)
+    form = _FORMS.get(name)
+    if form is not None:
+        return form[1](value)
     wanted = int if name in _NUMBERS else str
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError
     return value
-
-
-def _decode_waiting(items: list[Item]) -> tuple[Waiter, ...]:
-    return tuple(
-        Waiter(**{name: _decode_value(name, item[name]) for name in field_names(Waiter) if name in item})
-        for item in items
-    )
 
 
 def _decode_time(value: str) -> datetime:
@@ -171,12 +165,16 @@ def _decode_time(value: str) -> datetime:
     return whole_milliseconds(at.astimezone(UTC))
 
 
-def _decode_attempts(items: list[Item]) -> tuple[PastAttempt, ...]:
-    return tuple(_decode_attempt(item) for item in items)
+def _encode_epoch(at: datetime) -> int:
+    return int(at.timestamp())
 
 
 def _decode_epoch(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _encode_lines(lines: Mapping[str, str]) -> str:
+    return "\n".join(map("\t".join, lines.items()))
 
 
 def _decode_lines(text: str) -> dict[str, str]:
@@ -184,18 +182,45 @@ def _decode_lines(text: str) -> dict[str, str]:
     return {key: value for key, _, value in lines}
 
 
-_DECODERS: dict[str, Callable[[Any], Any]] = {
-    "status": Status,
-    "trigger": Trigger,
-    "attempts": _decode_attempts,
-    "waiting": _decode_waiting,
-    "effects": _decode_lines,
-    "steps": _decode_lines,
-    "newest_at": _decode_time,
-    "scheduled_at": _decode_time,
-    "claimed_at": _decode_time,
-    "heartbeat_at": _decode_time,
-    "lease_until": _decode_time,
-    "finished_at": _decode_time,
-    "expires_at": _decode_epoch,
+def _encode_parts(parts: tuple[PastAttempt | Waiter, ...]) -> list[Item]:
+    return [
+        {
+            name: _encode_value(name, value)
+            for name, value in zip(field_names(type(part)), field_values(part), strict=True)
+            if value is not None
+        }
+        for part in parts
+    ]
+
+
+def _decode_attempts(items: list[Item]) -> tuple[PastAttempt, ...]:
+    return tuple(PastAttempt(**_decode_part(item, field_names(PastAttempt))) for item in items)
+
+
+def _decode_waiting(items: list[Item]) -> tuple[Waiter, ...]:
+    return tuple(Waiter(**_decode_part(item, field_names(Waiter))) for item in items)
+
+
+def _decode_part(item: Item, names: tuple[str, ...]) -> Item:
+    return {name: _decode_value(name, item[name]) for name in names if name in item}
+
+
+_TIME = (encode_time, _decode_time)
+_FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "status": (str, Status),
+    "trigger": (str, Trigger),
+    "attempts": (_encode_parts, _decode_attempts),
+    "waiting": (_encode_parts, _decode_waiting),
+    "effects": (_encode_lines, _decode_lines),
+    "steps": (_encode_lines, _decode_lines),
+    "newest_at": _TIME,
+    "paused_at": _TIME,
+    "paused_until": _TIME,
+    "scheduled_at": _TIME,
+    "claimed_at": _TIME,
+    "heartbeat_at": _TIME,
+    "lease_until": _TIME,
+    "finished_at": _TIME,
+    "expires_at": (_encode_epoch, _decode_epoch),
 }
+"""How the values of an attribute are stored and read. Every other attribute is a text, or one of `_NUMBERS`."""

@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cronce.protocol.operations import Swapped
-from cronce.protocol.records import RUN_PREFIX, SLOT_KEY, EffectsRecord, Record, RunRecord, SlotRecord, run_key
+from cronce.protocol.records import (
+    RUN_PREFIX,
+    SLOT_KEY,
+    EffectsRecord,
+    GroupSlotRecord,
+    Record,
+    RunRecord,
+    SlotRecord,
+    run_key,
+)
 from cronce.stores.codec import from_json, to_json
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import ClockSkewError, LedgerUnavailableError, RecordUnreadableError
@@ -144,7 +153,7 @@ class SqliteStore:
     def _boot_of(self, record: Record) -> str | None:
         """The boot, and the wall clock's time at its beginning as this record's writer has it."""
         boot = self._boot_clock()
-        if boot is None or not isinstance(record, RunRecord) or record.heartbeat_at is None:
+        if boot is None or not isinstance(record, RunRecord | GroupSlotRecord) or record.heartbeat_at is None:
             return None
         now = time.time()
         return f"{boot[0]} {now - boot[1]!r}" if abs(now - record.heartbeat_at.timestamp()) <= _AGREES_WITHIN else None
@@ -155,21 +164,19 @@ class SqliteStore:
         Raises:
             ClockSkewError: It has not: the wall clock was set since the owner claimed the run.
         """
-        if not isinstance(expected, RunRecord) or not isinstance(record, RunRecord) or expected.lease_until is None:
+        boot, taken = self._boot_clock(), _taken_from(expected, record)
+        if boot is None or taken is None or taken.lease_until is None:
             return
-        takes = record.token != expected.token or record.reason == Reason.LEASE_LOST
-        boot = self._boot_clock()
-        if expected.status is not Status.RUNNING or not takes or boot is None:
-            return
-        row = connection.execute(_BOOT, (expected.job, expected.key, expected.version, expected.token)).fetchone()
+        row = connection.execute(_BOOT, (taken.job, taken.key, taken.version, taken.token)).fetchone()
         written_in, _, began_at = (row[0] if row and isinstance(row[0], str) else "").rpartition(" ")
         if written_in != boot[0]:
             return
-        left = expected.lease_until.timestamp() - float(began_at) - boot[1]
+        left = taken.lease_until.timestamp() - float(began_at) - boot[1]
         if left > 0:
+            job = taken.job if isinstance(taken, RunRecord) else taken.of_job
             raise ClockSkewError(
                 self.where,
-                f"this host's clock was set while attempt {expected.attempt} of {expected.job} {expected.period} is"
+                f"this host's clock was set while attempt {taken.attempt} of {job} {taken.period} is"
                 f" running: its lease still lasts for {left:.0f} s",
                 transient=False,
                 hint="it is not taken over; try again after its end",
@@ -307,6 +314,17 @@ class SqliteStore:
                 raise
             return self._connect(parameters="mode=ro&immutable=1")
         return connection
+
+
+def _taken_from(expected: Record | None, record: Record) -> RunRecord | GroupSlotRecord | None:
+    """The row whose owner loses the run, or the group, by this write; None if nobody does."""
+    match expected, record:
+        case RunRecord(status=Status.RUNNING), RunRecord():
+            return expected if record.token != expected.token or record.reason == Reason.LEASE_LOST else None
+        case GroupSlotRecord(), GroupSlotRecord():
+            return expected if record.of_job is not None and record.of_job != expected.of_job else None
+        case _:
+            return None
 
 
 def _prune(connection: sqlite3.Connection, before: float) -> None:

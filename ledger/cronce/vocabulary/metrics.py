@@ -54,6 +54,8 @@ METRIC_OF_EVENT: Mapping[str, str] = MappingProxyType(
         "row_unreadable": "RowUnreadable",
         "ticks_not_judged": "TicksNotJudged",
         "schedule_gone": "ScheduleGone",
+        "run_too_long": "RunTooLong",
+        "no_success": "NoSuccess",
         "relaunched": "RunRelaunched",
         "caught_up": "TickCaughtUp",
         "pinned_count_wrong": "PinnedCountWrong",

@@ -19,6 +19,16 @@ MAX_PERIOD_BYTES = 1000
 MAX_EFFECT_BYTES = 1024
 """Bytes of the key of an effect, or of the name of a step."""
 
+CONTEXT_ATTRIBUTE = "<aws.scheduler."
+"""How a text begins that EventBridge Scheduler replaces in the input of a target (User Guide, "Adding context
+attributes"). In the name of a job or period it would be another name at each delivery."""
+
+GROUP_PREFIX = "cronce:group:"
+"""What begins the partition key of an exclusion group's row; no job may have such a name."""
+
+MAX_GROUP = 100
+"""Characters of the name of an exclusion group."""
+
 MAX_LINE = 1000
 """Characters of a person's reason or name: both are part of a task's overrides, which ECS limits to 8,192."""
 
@@ -76,9 +86,29 @@ def checked_job(job: object, *, what: str = "job") -> JobName:
     """The job's name, unchanged.
 
     Raises:
-        InputInvalidError: It is empty, too long in bytes, or contains characters that are not printable.
+        InputInvalidError: It is empty, too long in bytes, contains characters that are not printable, or names the row
+            of an exclusion group.
     """
-    return JobName(_checked_text(job, what=what, most=MAX_JOB_BYTES, forbidden=""))
+    name = _checked_name(job, what=what, most=MAX_JOB_BYTES, forbidden="")
+    if name.startswith(GROUP_PREFIX):
+        raise InputInvalidError(what, name, f"the name of a job; {GROUP_PREFIX} begins the row of an exclusion group")
+    return JobName(name)
+
+
+def checked_group(name: object, *, what: str = "exclusion_group") -> str:
+    """The name of an exclusion group, unchanged. IAM policies and partition keys take it literally.
+
+    Raises:
+        InputInvalidError: No group can have this name.
+    """
+    if not isinstance(name, str) or not re.fullmatch(rf"[0-9A-Za-z_.-]{{1,{MAX_GROUP}}}", name):
+        raise InputInvalidError(what, name, f"the name of a group: 1 to {MAX_GROUP} of A-Z a-z 0-9 _ . -")
+    return name
+
+
+def group_key(group: str) -> str:
+    """The partition key of that exclusion group's row, in place of a job's name."""
+    return GROUP_PREFIX + group
 
 
 def checked_period(period: object, *, what: str = "period") -> Period:
@@ -91,7 +121,7 @@ def checked_period(period: object, *, what: str = "period") -> Period:
         InputInvalidError: It is not printable text of an allowed length, or it looks like a timestamp but is not one
             with a time zone and whole seconds: two keys for one instant would be two runs.
     """
-    text = _checked_text(period, what=what, most=MAX_PERIOD_BYTES, forbidden="#")
+    text = _checked_name(period, what=what, most=MAX_PERIOD_BYTES, forbidden="#")
     if _LIKE_A_TIMESTAMP.match(text):
         return period_of(parse_scheduled_time(text, what=what))
     return Period(text)
@@ -153,6 +183,18 @@ def ledger_name(url: str) -> str:
     return place.rpartition("/")[2]
 
 
+def checked_schedule_group(name: str, *, what: str) -> str:
+    """The name of a schedule group, unchanged (Scheduler API Reference, CreateScheduleGroup).
+
+    Raises:
+        InputInvalidError: No group can have this name.
+    """
+    if not re.fullmatch(rf"[0-9A-Za-z_.-]{{1,{MAX_SCHEDULE_NAME}}}", name):
+        allowed = f"the name of a schedule group: 1 to {MAX_SCHEDULE_NAME} of A-Z a-z 0-9 _ . -"
+        raise InputInvalidError(what, name, allowed)
+    return name
+
+
 def schedule_group_name(table_name: str) -> str:
     """The name of the schedule group of the ledger with this table; at most 64 characters."""
     if len(table_name) <= MAX_SCHEDULE_NAME:
@@ -165,6 +207,24 @@ def schedule_group_name(table_name: str) -> str:
 def schedule_name_stem(job: str) -> str:
     """The beginning of the name of the job's schedule: the job's name with the characters that a schedule may have."""
     return re.sub(r"[^0-9A-Za-z_.-]+", "-", job).strip("-")[: MAX_SCHEDULE_NAME - 13] or "job"
+
+
+def further_schedule_name(first: str, expression: str) -> str:
+    """The name of the schedule for a further expression of a job; it has a dot where that of the first has a hyphen.
+
+    Args:
+        first: The name of the job's first schedule, which is that of a job with one expression.
+        expression: The further one, `cron(...)`.
+    """
+    import hashlib  # noqa: PLC0415  # `cronce exec` does not need it
+
+    digest = hashlib.sha256(f"{first} {expression}".encode()).hexdigest()[:12]
+    return f"{re.sub(r'-[0-9a-f]{12}$', '', first)[: MAX_SCHEDULE_NAME - 13]}.{digest}"
+
+
+def is_further_schedule(schedule_name: str) -> bool:
+    """True for a name that `further_schedule_name` made: such a schedule defines no job."""
+    return re.fullmatch(r".+\.[0-9a-f]{12}", schedule_name) is not None
 
 
 def checked_token(token: object, *, what: str = "token") -> str:
@@ -227,18 +287,23 @@ def checked_exit_code(code: object) -> int | None:
     return None if code is None else checked_whole(code, what="exit_code", least=-(2**31), most=2**32 - 1)
 
 
+def _checked_name(value: object, *, what: str, most: int, forbidden: str) -> str:
+    text = _checked_text(value, what=what, most=most, forbidden=forbidden)
+    if CONTEXT_ATTRIBUTE in text:
+        raise InputInvalidError(
+            what, text, f"text without {CONTEXT_ATTRIBUTE}...>, which EventBridge Scheduler replaces"
+        )
+    return text
+
+
 def _checked_text(value: object, *, what: str, most: int, forbidden: str) -> str:
-    allowed = f"1 to {most} bytes of UTF-8, printable, no spaces around it" + (
-        f", no {forbidden!r}" if forbidden else ""
-    )
-    if not isinstance(value, str):
-        raise InputInvalidError(what, value, allowed)
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError:
-        raise InputInvalidError(what, value, allowed) from None
-    if not 1 <= size <= most or value != value.strip() or not value.isprintable():
-        raise InputInvalidError(what, value, allowed)
-    if forbidden and forbidden in value:
-        raise InputInvalidError(what, value, allowed)
+    if (
+        not isinstance(value, str)
+        or not 1 <= len(value.encode("utf-8", "replace")) <= most
+        or value != value.strip()
+        or not value.isprintable()  # lone surrogates are not
+        or (forbidden and forbidden in value)
+    ):
+        others = f", no {forbidden!r}" if forbidden else ""
+        raise InputInvalidError(what, value, f"1 to {most} bytes of UTF-8, printable, no spaces around it{others}")
     return value

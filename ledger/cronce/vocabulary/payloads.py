@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from cronce.vocabulary.errors import InputInvalidError
 
 MAX_TEXT_BYTES = 4096
@@ -74,6 +72,8 @@ def decode_json(text: str | None) -> object:
     """The value that was stored, or the text itself if it is not complete JSON."""
     if text is None:
         return None
+    import json  # noqa: PLC0415  # with the store; `from cronce import Ledger` alone has no use for it
+
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -92,5 +92,15 @@ def _small_json(value: object, what: str, allowed: str) -> str:
 
 
 def _json(value: object) -> str:
+    import json  # noqa: PLC0415  # same
+
     # ASCII only: one byte per character, and a lone surrogate is kept as an escape.
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def described(error: object) -> str:
+    """The exception's type and message, whatever it raises when it is asked for them."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  # a foreign class may raise anything; the failure is recorded all the same
+        return type(error).__name__

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from enum import StrEnum
 
 from cronce.vocabulary.durations import checked_duration, format_duration
 from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.names import checked_group
 from cronce.vocabulary.values import checked_flag, checked_member, checked_whole, field_names, value_class
 
 __all__ = ["CatchUp", "ConcurrencyPolicy", "OnLost", "Policy"]
@@ -26,6 +26,11 @@ class ConcurrencyPolicy(StrEnum):
     """The running one is asked to stop; the later one starts when it has ended."""
     WAIT = "WAIT"
     """The later one waits for the running one, until its starting deadline."""
+
+
+_EXCLUDING = (ConcurrencyPolicy.FORBID, ConcurrencyPolicy.WAIT)
+"""The policies that a job of an exclusion group may have. `ALLOW` excludes nothing, and it is not for a policy to stop
+the run of another job, as `REPLACE` would."""
 
 
 class OnLost(StrEnum):
@@ -61,6 +66,7 @@ class Policy:
         catch_up: See `CatchUp`.
         on_lost: See `OnLost`.
         lease: How long the claim of a dead process is respected; a heartbeat renews it every quarter of this time.
+        exclusion_group: Runs of jobs of one group never overlap; with `FORBID` or `WAIT` only. None for no group.
     """
 
     concurrency_policy: ConcurrencyPolicy = ConcurrencyPolicy.FORBID
@@ -71,6 +77,7 @@ class Policy:
     catch_up: CatchUp = CatchUp.NONE
     on_lost: OnLost = OnLost.RETRY
     lease: timedelta = timedelta(seconds=60)
+    exclusion_group: str | None = None
 
     def __post_init__(self) -> None:
         for name in field_names(Policy):
@@ -81,6 +88,9 @@ class Policy:
             deadline: timedelta | None = getattr(self, name)
             if deadline is not None and deadline < _ONE_SECOND:
                 raise InputInvalidError(name, format_duration(deadline), "at least 1s")
+        if self.exclusion_group is not None and self.concurrency_policy not in _EXCLUDING:
+            allowed = f"only with concurrency_policy FORBID or WAIT, not {self.concurrency_policy}"
+            raise InputInvalidError("exclusion_group", self.exclusion_group, allowed)
 
     @classmethod
     def from_json(cls, text: str, *, what: str = "policy") -> Policy:
@@ -89,6 +99,8 @@ class Policy:
         Raises:
             InputInvalidError: It is not a JSON object, or a field is unknown or not usable.
         """
+        import json  # noqa: PLC0415  # with the store; `from cronce import Ledger` alone has no use for it
+
         try:
             given = json.loads(text, object_pairs_hook=_without_duplicates)
         except (ValueError, RecursionError):
@@ -115,6 +127,8 @@ class Policy:
 
     def to_json(self) -> str:
         """The JSON that `from_json` reads back as this policy; defaults are omitted."""
+        import json  # noqa: PLC0415  # same
+
         return json.dumps(self.to_fields())
 
     def to_fields(self) -> dict[str, object]:
@@ -139,6 +153,8 @@ def _parsed(name: str, value: object, *, what: str) -> object:
             return checked_whole(value, what=what, least=0, most=1000)
         case "suspend":
             return checked_flag(value, what=what)
+        case "exclusion_group":
+            return None if value is None else checked_group(value, what=what)
         case "lease":
             return checked_duration(value, what=what)
         case _:

@@ -33,6 +33,8 @@ class Reason(StrEnum):
     RELEASED = "released"
     OVERLAP = "overlap"
     SUSPENDED = "suspended"
+    PAUSED = "paused"
+    """A person paused the job; `actor` is that person, `note` the reason."""
     TOO_LATE = "too_late"
     NEVER_DELIVERED = "never_delivered"
     NEVER_CLAIMED = "never_claimed"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 from cronce.vocabulary.errors import InputInvalidError
 
@@ -43,11 +43,19 @@ def field_names(cls: type) -> tuple[str, ...]:
     return names
 
 
+def field_values(value: object) -> tuple[Any, ...]:
+    """The values of the fields of a value class's instance, in their order."""
+    kind: Any = type(value)
+    values: tuple[Any, ...] = kind.__values__(value)
+    return values
+
+
 def replace(original: T, **changes: Any) -> T:  # noqa: ANN401  # as in `dataclasses`
     """A copy of the value with some fields changed."""
     kind: Any = type(original)
-    fields: dict[str, Any] = dict(zip(kind.__match_args__, kind.__values__(original), strict=True))
-    copy: T = kind(**fields | changes)
+    fields: dict[str, Any] = dict(zip(kind.__match_args__, field_values(original), strict=True))
+    fields.update(changes)
+    copy: T = kind(**fields)
     return copy
 
 
@@ -111,22 +119,28 @@ def _made(cls: type[T], *, kw_only: bool) -> type[T]:
     )
 
     def init(self: object, *values: object, **named: object) -> None:
-        given = defaults | named
+        given = named
         if values:
-            if len(values) > (0 if kw_only else len(names)):
-                raise TypeError(f"{cls.__name__}: too many positional arguments")
             placed = dict(zip(names, values, strict=False))
-            if not placed.keys().isdisjoint(named):
-                raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
-            given |= placed
-        if given.keys() != known:
-            if not given.keys() <= known:
-                raise TypeError(f"{cls.__name__}: unknown or repeated argument among {', '.join(named)}")
-            raise TypeError(f"{cls.__name__}: {next(name for name in names if name not in given)} is missing")
-        for name, put in setters:
-            put(self, given[name])
+            if len(values) > (0 if kw_only else len(names)) or not placed.keys().isdisjoint(named):
+                raise TypeError(f"{cls.__name__}: too many positional arguments, or one is repeated by name")
+            given = placed | named
+        if len(given) < len(names):
+            given = defaults | given
+        try:
+            for name, put in setters:
+                put(self, given[name])
+        except KeyError:
+            complain(given)
+        if len(given) > len(names):
+            complain(given)
         if post_init is not None:
             post_init(self)
+
+    def complain(given: dict[str, object]) -> NoReturn:
+        if unknown := given.keys() - known:
+            raise TypeError(f"{cls.__name__}: unknown argument {', '.join(sorted(unknown))}")
+        raise TypeError(f"{cls.__name__}: {next(name for name in names if name not in given)} is missing")
 
     def equal(self: object, other: object) -> bool:
         return values_of(self) == values_of(other) if type(self) is type(other) else NotImplemented

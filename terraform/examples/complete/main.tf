@@ -1,4 +1,4 @@
-# Everything from the network to the alarms: a ledger, a job in private addresses of its own, a clock, alarms.
+# Everything from the network to the alarms: a ledger, a job, a clock, alarms.
 #
 #   cronce lambda-archive cronce-lambdas.zip
 #   terraform init
@@ -9,6 +9,8 @@
 provider "aws" {
   region = var.region
 }
+
+data "aws_caller_identity" "current" {}
 
 locals {
   zones = ["${var.region}a", "${var.region}b"]
@@ -142,6 +144,7 @@ module "ledger" {
 
   name                        = var.name
   cluster_arns                = [aws_ecs_cluster.this.arn]
+  pinned_services             = { clock = { cluster_arn = aws_ecs_cluster.this.arn, service_name = "clock" } }
   lambda_archive              = var.lambda_archive
   deletion_protection_enabled = var.deletion_protection_enabled
 }
@@ -166,8 +169,47 @@ module "digest" {
   assign_public_ip    = true
 }
 
+# A clock with a job every ten seconds, which is more often than EventBridge Scheduler can.
+resource "aws_sqs_queue" "reminders" {
+  name = "${var.name}-reminders"
+}
+
+module "clock" {
+  source = "../../modules/pinned-clock"
+
+  ledger             = module.ledger.ledger
+  job                = "clock"
+  cluster_arn        = aws_ecs_cluster.this.arn
+  image              = var.image
+  config             = { jobs = { reminders = { every = "10s", target = { sqs = aws_sqs_queue.reminders.url } } } }
+  subnet_ids         = aws_subnet.public[*].id
+  security_group_ids = [aws_security_group.tasks.id]
+  assign_public_ip   = true
+
+  task_role_policies = {
+    Targets = jsonencode({
+      Version   = "2012-10-17"
+      Statement = [{ Effect = "Allow", Action = "sqs:SendMessage", Resource = aws_sqs_queue.reminders.arn }]
+    })
+  }
+}
+
 resource "aws_sns_topic" "alarms" {
   name = "${var.name}-alarms"
+}
+
+resource "aws_sns_topic_policy" "alarms" {
+  arn = aws_sns_topic.alarms.arn
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Action    = "sns:Publish"
+      Resource  = aws_sns_topic.alarms.arn
+      Principal = { Service = ["cloudwatch.amazonaws.com", "events.amazonaws.com"] }
+      Condition = { StringEquals = { "aws:SourceAccount" = data.aws_caller_identity.current.account_id } }
+    }]
+  })
 }
 
 resource "aws_sns_topic_subscription" "alarms" {
@@ -183,5 +225,9 @@ module "alarms" {
 
   ledger        = module.ledger.ledger
   jobs          = { (module.digest.job) = {} }
+  clocks        = { clock = { no_leader = "5m" } }
   alarm_actions = [aws_sns_topic.alarms.arn]
+
+  # Each gets a message with job, period and reason for each run that needs attention.
+  notify_topic_arns = [aws_sns_topic.alarms.arn]
 }

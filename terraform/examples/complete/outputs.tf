@@ -32,3 +32,8 @@ output "run_policy_json" {
   description = "For people who rerun the digest"
   value       = module.digest.run_policy_json
 }
+
+output "reminders_url" {
+  description = "The queue to which the clock sends"
+  value       = aws_sqs_queue.reminders.url
+}

@@ -27,13 +27,35 @@ locals {
   stem = local.plain == var.name && length(var.name) <= 50 ? var.name : "${substr(local.plain, 0, 37)}-${local.digest}"
 
   create_rerun = var.create && var.create_rerun_function
+  create_board = var.create && var.create_board_function
 
-  url = try("dynamodb://${aws_dynamodb_table.this[0].name}?region=${local.region}", null)
+  url = var.create ? "dynamodb://${local.table_name}?region=${local.region}" : null
+
+  table_name = try(aws_dynamodb_table.this[0].name, var.name)
+
+  # Each key through one service only: DynamoDB, SQS and EventBridge Scheduler call KMS in the name of their callers.
+  via = { for service in ["dynamodb", "sqs", "scheduler"] : service => { StringEquals = { "kms:ViaService" = "${service}.${local.region}.amazonaws.com" } } }
+  reading_table = [for statement in [
+    { Effect = "Allow", Action = ["kms:Decrypt", "kms:DescribeKey"], Resource = var.kms_keys.table, Condition = local.via.dynamodb },
+  ] : statement if var.kms_keys.table != null]
+  writing_table = [for statement in local.reading_table : merge(statement, {
+    Action = concat(statement.Action, ["kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"])
+  })]
+  using_queues = [for statement in [
+    { Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_keys.queues, Condition = local.via.sqs },
+  ] : statement if var.kms_keys.queues != null]
+  of_group = { StringLike = { "kms:EncryptionContext:aws:scheduler:schedule:arn" = "arn:${local.partition}:scheduler:${local.region}:${local.account}:schedule/${local.group}/*" } }
+  creating_schedules = [for statement in [
+    { Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_keys.schedules, Condition = merge(local.via.scheduler, local.of_group) },
+    { Effect = "Allow", Action = ["kms:DescribeKey"], Resource = var.kms_keys.schedules, Condition = merge(local.via.scheduler, {}) },
+  ] : statement if var.kms_keys.schedules != null]
 
   archive = coalesce(var.lambda_archive, "${path.module}/cronce-lambdas.zip")
   in_s3   = var.lambda_archive_s3 != null
   found   = local.in_s3 || fileexists(local.archive)
-  sha256  = local.in_s3 ? try(var.lambda_archive_s3.sha256_base64, null) : try(filebase64sha256(local.archive), null)
+  # A release of the modules has the archive beside it, and its hash.
+  expected = try(coalesce(var.lambda_archive_sha256, try(trimspace(file("${path.module}/cronce-lambdas.sha256")), null)), null)
+  sha256   = local.in_s3 ? try(var.lambda_archive_s3.sha256_base64, null) : try(filebase64sha256(local.archive), null)
 
   pinned = { for job, service in var.pinned_services : job => merge(service, {
     service_arn = replace("${service.cluster_arn}/${service.service_name}", ":cluster/", ":service/")
@@ -58,7 +80,7 @@ locals {
     ArnLike   = length(var.cluster_arns) == 0 ? ["arn:${local.partition}:ecs:${local.region}:${local.account}:cluster/*"] : []
   } : operator => { "ecs:cluster" = clusters } if length(clusters) > 0 }
 
-  launching = [
+  launching = concat(local.creating_schedules, [
     { Effect = "Allow", Action = ["scheduler:CreateSchedule", "scheduler:GetSchedule"], Resource = "arn:${local.partition}:scheduler:${local.region}:${local.account}:schedule/${local.group}/*" },
     { Effect = "Allow", Action = "scheduler:ListSchedules", Resource = "*" },
     {
@@ -67,7 +89,7 @@ locals {
       Resource  = "arn:${local.partition}:iam::${local.account}:role/cronce/${local.group}/*"
       Condition = { StringEquals = { "iam:PassedToService" = "scheduler.amazonaws.com" } }
     },
-  ]
+  ])
 
   sending_events = [{
     Effect    = "Allow"
@@ -75,6 +97,15 @@ locals {
     Resource  = "arn:${local.partition}:events:${local.region}:${local.account}:event-bus/default"
     Condition = { StringEquals = { "events:source" = "cronce" } }
   }]
+
+  # What Lambda needs to attach a function to a VPC; denied to the function's own code.
+  in_a_vpc    = length(var.lambda_subnet_ids) > 0
+  vpc_actions = [for verb in ["CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets", "AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"] : "ec2:${verb}"]
+  own_code    = { ArnLike = { "lambda:SourceFunctionArn" = "arn:${local.partition}:lambda:${local.region}:${local.account}:function:*" } }
+  joining_a_vpc = [for statement in [
+    { Effect = "Allow", Action = local.vpc_actions, Resource = "*" },
+    { Effect = "Deny", Action = local.vpc_actions, Resource = "*", Condition = local.own_code },
+  ] : statement if local.in_a_vpc]
 
   assumed_by_lambda = jsonencode({
     Version   = "2012-10-17"
@@ -87,7 +118,7 @@ locals {
 ################################################################################
 
 resource "aws_dynamodb_table" "this" {
-  count = var.create ? 1 : 0
+  count = var.create && var.create_table ? 1 : 0
 
   region = var.region
 
@@ -116,6 +147,15 @@ resource "aws_dynamodb_table" "this" {
     enabled = true
   }
 
+  dynamic "server_side_encryption" {
+    for_each = var.kms_keys.table == null ? [] : [var.kms_keys.table]
+
+    content {
+      enabled     = true
+      kms_key_arn = server_side_encryption.value
+    }
+  }
+
   tags = var.tags
 }
 
@@ -135,7 +175,8 @@ resource "aws_sqs_queue" "unsettled" {
 
   name                      = local.unsettled
   message_retention_seconds = 1209600
-  sqs_managed_sse_enabled   = true
+  sqs_managed_sse_enabled   = var.kms_keys.queues == null ? true : null
+  kms_master_key_id         = var.kms_keys.queues
   tags                      = var.tags
 }
 
@@ -146,8 +187,9 @@ resource "aws_sqs_queue" "dead_letters" {
 
   name                       = local.dead_letters
   message_retention_seconds  = 1209600
-  visibility_timeout_seconds = 360
-  sqs_managed_sse_enabled    = true
+  visibility_timeout_seconds = 6 * var.lambda_timeouts.recorder
+  sqs_managed_sse_enabled    = var.kms_keys.queues == null ? true : null
+  kms_master_key_id          = var.kms_keys.queues
   tags                       = var.tags
 
   # Tries of the recorder for a dead letter, six minutes apart: a ledger may be away for ten hours.
@@ -194,83 +236,166 @@ resource "aws_sqs_queue_policy" "dead_letters" {
 }
 
 ################################################################################
-# Recorder: settles the run of a task that stopped, and of a tick that was not delivered
+# The functions: log, role and code of each
 ################################################################################
 
-resource "aws_cloudwatch_log_group" "recorder" {
-  count = var.create ? 1 : 0
+locals {
+  # What it may do in addition to its log, and what differs otherwise.
+  functions = { for name, each in {
+    recorder = {
+      description = "Settles the run of a task that stopped or could not be started, and has it started again"
+      timeout     = var.lambda_timeouts.recorder
+      environment = local.environment
+      statements = concat(
+        [{ Effect = "Allow", Action = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = local.table_arn }],
+        local.writing_table,
+        local.using_queues,
+        local.launching,
+        local.sending_events,
+        [
+          { Effect = "Allow", Action = "sqs:SendMessage", Resource = local.dead_letters_arn },
+          { Effect = "Allow", Action = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], Resource = local.dead_letters_arn },
+        ],
+      )
+    }
+    watchdog = {
+      description = "Checks for missed ticks and lost runs"
+      timeout     = var.lambda_timeouts.watchdog
+      environment = merge(local.environment, { CRONCE_MISSED_AFTER = var.missed_after })
+      statements = concat(
+        [{ Effect = "Allow", Action = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = local.table_arn }],
+        local.writing_table,
+        local.launching,
+        local.sending_events,
+        [
+          { Effect = "Allow", Action = "ecs:ListTasks", Resource = "*", Condition = local.in_clusters },
+          { Effect = "Allow", Action = "ecs:DescribeTasks", Resource = local.tasks_arns },
+        ],
+        [for job in sort(keys(local.pinned)) : { Effect = "Allow", Action = "ecs:DescribeServices", Resource = local.pinned[job].service_arn }],
+      )
+    }
+    rerun = {
+      description = "Has a run started that a person asks for"
+      timeout     = var.lambda_timeouts.rerun
+      environment = { for name, value in local.environment : name => value if name != "CRONCE_PINNED_SERVICES" }
+      statements  = concat([{ Effect = "Allow", Action = "dynamodb:GetItem", Resource = local.table_arn }], local.reading_table, local.launching)
+    }
+    board = {
+      description = "Shows the runs on a dashboard"
+      timeout     = 15
+      environment = { CRONCE_LEDGER = local.url }
+      statements  = concat([{ Effect = "Allow", Action = ["dynamodb:GetItem", "dynamodb:Query"], Resource = local.table_arn }], local.reading_table)
+    }
+  } : name => each if contains(local.function_names, name) }
+
+  function_names   = concat(var.create ? ["recorder", "watchdog"] : [], local.create_rerun ? ["rerun"] : [], local.create_board ? ["board"] : [])
+  existing_arn     = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name}"
+  table_arn        = var.create ? try(aws_dynamodb_table.this[0].arn, local.existing_arn) : null
+  dead_letters_arn = try(aws_sqs_queue.dead_letters[0].arn, null)
+}
+
+resource "aws_cloudwatch_log_group" "this" {
+  for_each = toset(local.function_names)
 
   region = var.region
 
-  name              = "/aws/lambda/${local.stem}-recorder"
+  name              = "/aws/lambda/${local.stem}-${each.key}"
   retention_in_days = var.log_retention_in_days
+  skip_destroy      = var.keep_logs
+  kms_key_id        = var.kms_keys.logs
   tags              = var.tags
 }
 
-resource "aws_iam_role" "recorder" {
-  count = var.create ? 1 : 0
+resource "aws_iam_role" "this" {
+  for_each = toset(local.function_names)
 
-  name_prefix          = "cronce-recorder-"
+  name_prefix          = "cronce-${each.key}-"
   permissions_boundary = var.iam_role_permissions_boundary
   assume_role_policy   = local.assumed_by_lambda
   tags                 = var.tags
 }
 
-resource "aws_iam_role_policy" "recorder" {
-  count = var.create ? 1 : 0
+resource "aws_iam_role_policy" "this" {
+  for_each = local.functions
 
   name = "Function"
-  role = aws_iam_role.recorder[0].name
+  role = aws_iam_role.this[each.key].name
   policy = jsonencode({
     Version = "2012-10-17"
-    Statement = concat([
-      { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.recorder[0].arn}:*" },
-      { Effect = "Allow", Action = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = aws_dynamodb_table.this[0].arn },
-      ], local.launching, local.sending_events, [
-      { Effect = "Allow", Action = "sqs:SendMessage", Resource = aws_sqs_queue.dead_letters[0].arn },
-      { Effect = "Allow", Action = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], Resource = aws_sqs_queue.dead_letters[0].arn },
-    ])
+    Statement = concat(
+      [{ Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.this[each.key].arn}:*" }],
+      local.joining_a_vpc,
+      each.value.statements,
+    )
   })
 }
 
-resource "aws_lambda_function" "recorder" {
-  count = var.create ? 1 : 0
+resource "aws_lambda_function" "this" {
+  for_each = local.functions
 
   region = var.region
 
-  function_name     = "${local.stem}-recorder"
-  description       = "Settles the run of a task that stopped or could not be started, and has it started again"
+  function_name     = "${local.stem}-${each.key}"
+  description       = each.value.description
   filename          = local.in_s3 ? null : local.archive
   s3_bucket         = try(var.lambda_archive_s3.bucket, null)
   s3_key            = try(var.lambda_archive_s3.key, null)
   s3_object_version = try(var.lambda_archive_s3.object_version, null)
   source_code_hash  = local.sha256
-  handler           = "cronce_lambdas.recorder.handler"
+  handler           = "cronce_lambdas.${each.key}.handler"
   runtime           = var.lambda_runtime
-  memory_size       = 512
-  timeout           = 60
-  role              = aws_iam_role.recorder[0].arn
+  memory_size       = each.key == "board" ? max(var.lambda_memory_size, 1769) : var.lambda_memory_size
+  architectures     = var.lambda_architecture == null ? null : [var.lambda_architecture]
+  timeout           = each.value.timeout
+  role              = aws_iam_role.this[each.key].arn
   tags              = var.tags
 
+  reserved_concurrent_executions = coalesce(var.lambda_reserved_concurrency, -1)
+
   environment {
-    variables = local.environment
+    variables = each.value.environment
   }
 
-  dead_letter_config {
-    target_arn = aws_sqs_queue.dead_letters[0].arn
+  dynamic "dead_letter_config" {
+    for_each = each.key == "recorder" ? [local.dead_letters_arn] : []
+
+    content {
+      target_arn = dead_letter_config.value
+    }
+  }
+
+  dynamic "vpc_config" {
+    for_each = local.in_a_vpc ? [1] : []
+
+    content {
+      subnet_ids         = var.lambda_subnet_ids
+      security_group_ids = var.lambda_security_group_ids
+    }
   }
 
   logging_config {
     log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.recorder[0].name
+    log_group  = aws_cloudwatch_log_group.this[each.key].name
   }
 
-  depends_on = [aws_iam_role_policy.recorder]
+  depends_on = [aws_iam_role_policy.this]
 
   lifecycle {
     precondition {
       condition     = !(local.in_s3 && var.lambda_archive != null)
       error_message = "lambda_archive, lambda_archive_s3: both are given; allowed: at most one of them."
+    }
+    precondition {
+      condition     = alltrue([for arn in var.cluster_arns : startswith(arn, "arn:${local.partition}:ecs:${local.region}:${local.account}:")])
+      error_message = "cluster_arns: ${jsonencode(var.cluster_arns)} is not usable; allowed: clusters of this account and Region, ${local.account} and ${local.region}. The events of others never reach the recorder."
+    }
+    precondition {
+      condition     = (length(var.lambda_subnet_ids) > 0) == (length(var.lambda_security_group_ids) > 0)
+      error_message = "lambda_subnet_ids, lambda_security_group_ids: allowed: both, or neither"
+    }
+    precondition {
+      condition     = alltrue([for arn in values(var.kms_keys) : arn == null ? true : try(split(":", arn)[3], "") == local.region])
+      error_message = "kms_keys: ${jsonencode(var.kms_keys)} is not usable; allowed: keys in the same Region, ${local.region}"
     }
     precondition {
       condition     = local.found
@@ -279,13 +404,28 @@ resource "aws_lambda_function" "recorder" {
   }
 }
 
+# The watchdog's next minute makes up for a lost event, and a person waits for the answer of the others: none is tried later.
+resource "aws_lambda_function_event_invoke_config" "this" {
+  for_each = toset([for name in local.function_names : name if name != "recorder"])
+
+  region = var.region
+
+  function_name                = aws_lambda_function.this[each.key].function_name
+  maximum_retry_attempts       = 0
+  maximum_event_age_in_seconds = 60
+}
+
+################################################################################
+# Recorder: settles the run of a task that stopped, and of a tick that was not delivered
+################################################################################
+
 resource "aws_lambda_event_source_mapping" "dead_letters" {
   count = var.create ? 1 : 0
 
   region = var.region
 
   event_source_arn        = aws_sqs_queue.dead_letters[0].arn
-  function_name           = aws_lambda_function.recorder[0].arn
+  function_name           = aws_lambda_function.this["recorder"].arn
   batch_size              = 10
   function_response_types = ["ReportBatchItemFailures"]
   tags                    = var.tags
@@ -323,7 +463,7 @@ resource "aws_cloudwatch_event_target" "task_stopped" {
 
   rule      = aws_cloudwatch_event_rule.task_stopped[0].name
   target_id = "recorder"
-  arn       = aws_lambda_function.recorder[0].arn
+  arn       = aws_lambda_function.this["recorder"].arn
 }
 
 resource "aws_lambda_permission" "task_stopped" {
@@ -333,7 +473,7 @@ resource "aws_lambda_permission" "task_stopped" {
 
   statement_id  = "task-stopped"
   action        = "lambda:InvokeFunction"
-  function_name = aws_lambda_function.recorder[0].function_name
+  function_name = aws_lambda_function.this["recorder"].function_name
   principal     = "events.amazonaws.com"
   source_arn    = aws_cloudwatch_event_rule.task_stopped[0].arn
 }
@@ -367,7 +507,7 @@ resource "aws_cloudwatch_event_target" "clock_stopped" {
 
   rule      = each.value.name
   target_id = "recorder"
-  arn       = aws_lambda_function.recorder[0].arn
+  arn       = aws_lambda_function.this["recorder"].arn
 }
 
 resource "aws_lambda_permission" "clock_stopped" {
@@ -377,7 +517,7 @@ resource "aws_lambda_permission" "clock_stopped" {
 
   statement_id  = "clock-stopped-${substr(sha256(each.key), 0, 12)}"
   action        = "lambda:InvokeFunction"
-  function_name = aws_lambda_function.recorder[0].function_name
+  function_name = aws_lambda_function.this["recorder"].function_name
   principal     = "events.amazonaws.com"
   source_arn    = each.value.arn
 }
@@ -385,86 +525,6 @@ resource "aws_lambda_permission" "clock_stopped" {
 ################################################################################
 # Watchdog: checks each minute for missed ticks and lost runs
 ################################################################################
-
-resource "aws_cloudwatch_log_group" "watchdog" {
-  count = var.create ? 1 : 0
-
-  region = var.region
-
-  name              = "/aws/lambda/${local.stem}-watchdog"
-  retention_in_days = var.log_retention_in_days
-  tags              = var.tags
-}
-
-resource "aws_iam_role" "watchdog" {
-  count = var.create ? 1 : 0
-
-  name_prefix          = "cronce-watchdog-"
-  permissions_boundary = var.iam_role_permissions_boundary
-  assume_role_policy   = local.assumed_by_lambda
-  tags                 = var.tags
-}
-
-resource "aws_iam_role_policy" "watchdog" {
-  count = var.create ? 1 : 0
-
-  name = "Function"
-  role = aws_iam_role.watchdog[0].name
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = concat([
-      { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.watchdog[0].arn}:*" },
-      { Effect = "Allow", Action = ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], Resource = aws_dynamodb_table.this[0].arn },
-      ], local.launching, local.sending_events, [
-      { Effect = "Allow", Action = "ecs:ListTasks", Resource = "*", Condition = local.in_clusters },
-      { Effect = "Allow", Action = "ecs:DescribeTasks", Resource = local.tasks_arns },
-      ], [
-      for job in sort(keys(local.pinned)) : { Effect = "Allow", Action = "ecs:DescribeServices", Resource = local.pinned[job].service_arn }
-    ])
-  })
-}
-
-resource "aws_lambda_function" "watchdog" {
-  count = var.create ? 1 : 0
-
-  region = var.region
-
-  function_name     = "${local.stem}-watchdog"
-  description       = "Checks for missed ticks and lost runs"
-  filename          = local.in_s3 ? null : local.archive
-  s3_bucket         = try(var.lambda_archive_s3.bucket, null)
-  s3_key            = try(var.lambda_archive_s3.key, null)
-  s3_object_version = try(var.lambda_archive_s3.object_version, null)
-  source_code_hash  = local.sha256
-  handler           = "cronce_lambdas.watchdog.handler"
-  runtime           = var.lambda_runtime
-  memory_size       = 512
-  timeout           = 300
-  role              = aws_iam_role.watchdog[0].arn
-  tags              = var.tags
-
-  environment {
-    variables = merge(local.environment, { CRONCE_MISSED_AFTER = var.missed_after })
-  }
-
-  logging_config {
-    log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.watchdog[0].name
-  }
-
-  depends_on = [aws_iam_role_policy.watchdog]
-}
-
-# The next minute makes up for a lost event.
-resource "aws_lambda_function_event_invoke_config" "watchdog" {
-  count = var.create ? 1 : 0
-
-  region = var.region
-
-  function_name                = aws_lambda_function.watchdog[0].function_name
-  maximum_retry_attempts       = 0
-  maximum_event_age_in_seconds = 60
-}
 
 resource "aws_cloudwatch_event_rule" "each_minute" {
   count = var.create ? 1 : 0
@@ -484,7 +544,7 @@ resource "aws_cloudwatch_event_target" "each_minute" {
 
   rule      = aws_cloudwatch_event_rule.each_minute[0].name
   target_id = "watchdog"
-  arn       = aws_lambda_function.watchdog[0].arn
+  arn       = aws_lambda_function.this["watchdog"].arn
 }
 
 resource "aws_lambda_permission" "each_minute" {
@@ -494,92 +554,9 @@ resource "aws_lambda_permission" "each_minute" {
 
   statement_id  = "each-minute"
   action        = "lambda:InvokeFunction"
-  function_name = aws_lambda_function.watchdog[0].function_name
+  function_name = aws_lambda_function.this["watchdog"].function_name
   principal     = "events.amazonaws.com"
   source_arn    = aws_cloudwatch_event_rule.each_minute[0].arn
-}
-
-################################################################################
-# Rerun: has a run started that a person asks for
-################################################################################
-
-resource "aws_cloudwatch_log_group" "rerun" {
-  count = local.create_rerun ? 1 : 0
-
-  region = var.region
-
-  name              = "/aws/lambda/${local.stem}-rerun"
-  retention_in_days = var.log_retention_in_days
-  tags              = var.tags
-}
-
-resource "aws_iam_role" "rerun" {
-  count = local.create_rerun ? 1 : 0
-
-  name_prefix          = "cronce-rerun-"
-  permissions_boundary = var.iam_role_permissions_boundary
-  assume_role_policy   = local.assumed_by_lambda
-  tags                 = var.tags
-}
-
-resource "aws_iam_role_policy" "rerun" {
-  count = local.create_rerun ? 1 : 0
-
-  name = "Function"
-  role = aws_iam_role.rerun[0].name
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = concat([
-      { Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "${aws_cloudwatch_log_group.rerun[0].arn}:*" },
-      { Effect = "Allow", Action = "dynamodb:GetItem", Resource = aws_dynamodb_table.this[0].arn },
-    ], local.launching)
-  })
-}
-
-resource "aws_lambda_function" "rerun" {
-  count = local.create_rerun ? 1 : 0
-
-  region = var.region
-
-  function_name     = "${local.stem}-rerun"
-  description       = "Has a run started that a person asks for"
-  filename          = local.in_s3 ? null : local.archive
-  s3_bucket         = try(var.lambda_archive_s3.bucket, null)
-  s3_key            = try(var.lambda_archive_s3.key, null)
-  s3_object_version = try(var.lambda_archive_s3.object_version, null)
-  source_code_hash  = local.sha256
-  handler           = "cronce_lambdas.rerun.handler"
-  runtime           = var.lambda_runtime
-  memory_size       = 512
-  timeout           = 30
-  role              = aws_iam_role.rerun[0].arn
-  tags              = var.tags
-
-  environment {
-    variables = {
-      CRONCE_LEDGER         = local.url
-      CRONCE_SCHEDULE_GROUP = aws_scheduler_schedule_group.this[0].name
-      CRONCE_METRICS        = "emf"
-    }
-  }
-
-  logging_config {
-    log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.rerun[0].name
-  }
-
-  depends_on = [aws_iam_role_policy.rerun]
-}
-
-# A person waits for the answer: nothing is tried later.
-resource "aws_lambda_function_event_invoke_config" "rerun" {
-  count = local.create_rerun ? 1 : 0
-
-  region = var.region
-
-  function_name                = aws_lambda_function.rerun[0].function_name
-  maximum_retry_attempts       = 0
-  maximum_event_age_in_seconds = 60
 }
 
 ################################################################################
@@ -588,7 +565,14 @@ resource "aws_lambda_function_event_invoke_config" "rerun" {
 
 check "archive_differs" {
   assert {
-    condition     = !var.create || var.lambda_archive_sha256 == null || local.sha256 == var.lambda_archive_sha256 || contains(var.acknowledged_warnings, "archive-differs")
-    error_message = "archive-differs: the archive has the hash ${coalesce(local.sha256, "(no file)")}, not the expected ${coalesce(var.lambda_archive_sha256, "(none)")}. `cronce lambda-archive` of another version, or with another tzdata, wrote it."
+    condition     = !var.create || local.expected == null || local.sha256 == local.expected || contains(var.acknowledged_warnings, "archive-differs")
+    error_message = "archive-differs: the archive has the hash ${coalesce(local.sha256, "(no file)")}, not ${coalesce(local.expected, "(none)")}, which is that of the version of this module or the one in lambda_archive_sha256. `cronce lambda-archive` of another version, or with another tzdata, wrote it."
+  }
+}
+
+check "key_of_another_account" {
+  assert {
+    condition     = !var.create || alltrue([for arn in values(var.kms_keys) : arn == null ? true : try(split(":", arn)[4], "") == local.account]) || contains(var.acknowledged_warnings, "key-of-another-account")
+    error_message = "key-of-another-account: the policy of a key in another account must allow this account the same as the policies here (docs/iam.md, Customer-managed keys)."
   }
 }

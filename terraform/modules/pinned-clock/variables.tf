@@ -12,17 +12,26 @@ variable "region" {
 }
 
 variable "ledger" {
-  description = "The ledger with the lease, and with a row per tick that was sent: `module.ledger.ledger`; or `{ name = \"runs\" }` for one of another state, from whose name, account and Region the rest follows"
+  description = "The ledger with the lease, and with a row per tick that was sent: `module.ledger.ledger`, of the module `ledger` or `external-ledger`; or `{ name = \"runs\" }` for a table of another state, from whose name, account and Region the rest follows"
   type = object({
     name           = string
     url            = optional(string)
     table_arn      = optional(string)
     schedule_group = optional(string)
+    kms_keys = optional(object({
+      table = optional(string)
+      logs  = optional(string)
+    }), {})
+    # Of a ledger in PostgreSQL or Redis only.
+    url_secret = optional(object({
+      arn         = string
+      policy_json = optional(string)
+    }))
   })
   nullable = false
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9_.-]{3,255}$", var.ledger.name))
+    condition     = var.ledger.url_secret != null || can(regex("^[A-Za-z0-9_.-]{3,255}$", var.ledger.name))
     error_message = "ledger: the name is not usable; allowed: 3 to 255 of A-Z a-z 0-9 _ . -"
   }
 }
@@ -50,7 +59,7 @@ variable "cluster_arn" {
 }
 
 variable "image" {
-  description = "The clock's image, with cronce installed. The execution role may pull it if it is in ECR"
+  description = "The clock's image, with cronce installed (or see `guard_image`). The execution role may pull it if it is in ECR"
   type        = string
   nullable    = false
 
@@ -60,8 +69,19 @@ variable "image" {
   }
 }
 
+variable "guard_image" {
+  description = "For an `image` without Python, with the full `command`: an image that contains the portable folder, see the module `guard`. Defaults to none: the image has cronce installed"
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.guard_image == null ? true : length(var.guard_image) > 0
+    error_message = "guard_image: \"\" is not usable; allowed: an image that contains the portable folder"
+  }
+}
+
 variable "config" {
-  description = "The configuration of `cronce clock`, an object with `jobs` as in clock.toml. Grant what its targets need by `task_role_policy_json`. Exactly one of `config`, `config_file` and `command`"
+  description = "The configuration of `cronce clock`, an object with `jobs` as in clock.toml. Grant what its targets need by `task_role_policies`. Exactly one of `config`, `config_file` and `command`"
   type        = any
   default     = null
 
@@ -97,10 +117,11 @@ variable "command" {
   }
 }
 
-variable "task_role_policy_json" {
-  description = "What the clock's targets need, in addition to its rows in the ledger"
-  type        = string
-  default     = null
+variable "task_role_policies" {
+  description = "What the clock's targets need, in addition to its rows in the ledger: name of an inline policy to its JSON, which may be known only after the apply"
+  type        = map(string)
+  default     = {}
+  nullable    = false
 }
 
 variable "environment" {
@@ -273,6 +294,11 @@ variable "log_retention_in_days" {
   type        = number
   default     = 30
   nullable    = false
+
+  validation {
+    condition     = contains([0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_in_days)
+    error_message = "log_retention_in_days: ${var.log_retention_in_days} is not usable; allowed: 0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653"
+  }
 }
 
 variable "iam_role_permissions_boundary" {
@@ -282,7 +308,7 @@ variable "iam_role_permissions_boundary" {
 }
 
 variable "acknowledged_warnings" {
-  description = "Warnings that are known and intended, by name: default-security-group"
+  description = "Warnings that are known and intended, by name: default-security-group, pauses-of-jobs-not-seen"
   type        = list(string)
   default     = []
   nullable    = false

@@ -16,15 +16,43 @@ locals {
   region    = try(data.aws_region.this[0].region, "")
   account   = try(data.aws_caller_identity.this[0].account_id, "")
 
+  # A ledger in PostgreSQL or Redis: its URL is a secret of the container, and permits everything.
+  external = var.ledger.url_secret != null
+
   # What follows from the ledger's name, as cronce's command line and CDK constructs derive it.
   digest           = substr(sha256(var.ledger.name), 0, 12)
   derived_group    = length(var.ledger.name) <= 64 ? var.ledger.name : "${substr(var.ledger.name, 0, 51)}-${local.digest}"
   plain            = replace(var.ledger.name, ".", "-")
   queue_stem       = local.plain == var.ledger.name && length(var.ledger.name) <= 66 ? var.ledger.name : "${substr(local.plain, 0, 50)}-${local.digest}"
   group            = coalesce(var.ledger.schedule_group, local.derived_group)
-  url              = coalesce(var.ledger.url, "dynamodb://${var.ledger.name}?region=${local.region}")
+  url              = local.external ? null : coalesce(var.ledger.url, "dynamodb://${var.ledger.name}?region=${local.region}")
   table_arn        = coalesce(var.ledger.table_arn, "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.ledger.name}")
   dead_letters_arn = coalesce(var.ledger.dead_letters_arn, "arn:${local.partition}:sqs:${local.region}:${local.account}:${local.queue_stem}-dead-letters")
+
+  # Of a ledger with customer-managed keys: each through one service only.
+  keys     = var.ledger.kms_keys
+  of_group = { StringLike = { "kms:EncryptionContext:aws:scheduler:schedule:arn" = "arn:${local.partition}:scheduler:${local.region}:${local.account}:schedule/${local.group}/*" } }
+  writing_table = local.keys.table == null ? [] : [{
+    Effect    = "Allow"
+    Action    = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"]
+    Resource  = local.keys.table
+    Condition = { StringEquals = { "kms:ViaService" = "dynamodb.${local.region}.amazonaws.com" } }
+  }]
+  firing = concat(
+    local.keys.schedules == null ? [] : [{ Effect = "Allow", Action = ["kms:Decrypt"], Resource = local.keys.schedules, Condition = local.of_group }],
+    local.keys.queues == null ? [] : [{
+      Effect    = "Allow"
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+      Resource  = local.keys.queues
+      Condition = { StringEquals = { "kms:ViaService" = "sqs.${local.region}.amazonaws.com" } }
+    }],
+  )
+  reading_schedules = local.keys.schedules == null ? [] : [{
+    Effect    = "Allow"
+    Action    = "kms:Decrypt"
+    Resource  = local.keys.schedules
+    Condition = merge({ StringEquals = { "kms:ViaService" = "scheduler.${local.region}.amazonaws.com" } }, local.of_group)
+  }]
 
   stem          = coalesce(substr(trim(replace(var.job, "/[^0-9A-Za-z_.-]+/", "-"), "-"), 0, 51), "job")
   schedule_name = "${local.stem}-${substr(sha256(var.job), 0, 12)}"
@@ -33,6 +61,12 @@ locals {
   # Of a job that only people start: the last moment that EventBridge Scheduler knows. Every schedule needs one.
   on_request = var.schedule == null
   expression = local.on_request ? "at(2199-12-31T23:59:59)" : var.schedule
+
+  # The first schedule defines the job. The name of a further one follows from its expression.
+  schedules = merge(
+    { first = { name = local.schedule_name, expression = local.expression } },
+    { for each in var.further_schedules : each => { name = "${local.stem}.${substr(sha256("${local.schedule_name} ${each}"), 0, 12)}", expression = each } },
+  )
 
   # Durations in milliseconds, and in the shortest spelling, as cronce writes them.
   unit = { ms = 1, s = 1000, m = 60000, h = 3600000, d = 86400000 }
@@ -54,12 +88,19 @@ locals {
     var.catch_up == "NONE" ? {} : { catch_up = var.catch_up },
     var.on_lost == "RETRY" ? {} : { on_lost = var.on_lost },
     local.milliseconds.lease == 60000 ? {} : { lease = local.spelled.lease },
+    var.exclusion_group == null ? {} : { exclusion_group = var.exclusion_group },
   )
+
+  # As cronce writes a duration: in the largest unit that fits.
+  longest_without_success = var.no_success_for_seconds == null ? null : var.no_success_for_seconds == 0 ? "0ms" : [
+    for unit in [{ seconds = 86400, name = "d" }, { seconds = 3600, name = "h" }, { seconds = 60, name = "m" }, { seconds = 1, name = "s" }] :
+    "${var.no_success_for_seconds / unit.seconds}${unit.name}" if var.no_success_for_seconds % unit.seconds == 0
+  ][0]
 
   environment = merge(
     var.environment,
+    local.external ? {} : { CRONCE_LEDGER = local.url },
     {
-      CRONCE_LEDGER  = local.url
       CRONCE_JOB     = var.job
       CRONCE_POLICY  = jsonencode(local.policy)
       CRONCE_TRIGGER = "schedule"
@@ -68,17 +109,24 @@ locals {
       CRONCE_SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
       CRONCE_EXECUTION_ID   = "<aws.scheduler.execution-id>"
     },
+    length(var.further_schedules) == 0 ? {} : { CRONCE_FURTHER_SCHEDULES = join("; ", var.further_schedules) },
     var.period == "date" ? { CRONCE_DATE_IN = var.timezone } : {},
+    local.longest_without_success == null ? {} : { CRONCE_NO_SUCCESS_FOR = local.longest_without_success },
     var.metrics ? { CRONCE_METRICS = "emf" } : {},
   )
   override = merge(
     { name = var.container_name, environment = [for name in sort(keys(local.environment)) : { name = name, value = local.environment[name] }] },
     var.command == null ? {} : { command = var.command },
+    { for name, value in { cpu = var.size.container_cpu, memory = var.size.container_memory, memoryReservation = var.size.container_memory_reservation } : name => value if value != null },
   )
+  task_size = { for name, value in { cpu = var.size.cpu, memory = var.size.memory } : name => tostring(value) if value != null }
+  # CPU units -> MiB that Fargate has with them: least, most, step.
+  fargate = { "256" = [512, 2048, 512], "512" = [1024, 4096, 1024], "1024" = [2048, 8192, 1024], "2048" = [4096, 16384, 1024], "4096" = [8192, 30720, 1024], "8192" = [16384, 61440, 4096], "16384" = [32768, 122880, 8192] }
+  memory  = var.size.cpu == null ? null : lookup(local.fargate, tostring(var.size.cpu), null)
   # jsonencode escapes < and >, and EventBridge Scheduler would not find its two placeholders. Only these two are restored:
   # the rest stays JSON whatever the values contain.
   input = replace(
-    replace(jsonencode({ containerOverrides = [local.override] }), "\\u003caws.scheduler.scheduled-time\\u003e", "<aws.scheduler.scheduled-time>"),
+    replace(jsonencode(merge(local.task_size, { containerOverrides = [local.override] })), "\\u003caws.scheduler.scheduled-time\\u003e", "<aws.scheduler.scheduled-time>"),
     "\\u003caws.scheduler.execution-id\\u003e", "<aws.scheduler.execution-id>",
   )
 
@@ -97,7 +145,7 @@ locals {
   window_minutes = var.flexible_window == null ? 0 : tonumber(regex("^[0-9]+", var.flexible_window)) * (endswith(var.flexible_window, "h") ? 60 : 1)
 
   has_revision = can(regex(":[0-9]+$", var.task_definition_arn))
-  tagged       = var.propagate_tags || length(var.task_tags) > 0
+  tagged       = var.propagate_tags || var.enable_ecs_managed_tags || length(var.task_tags) > 0
   roles        = compact([var.task_role_arn, var.execution_role_arn])
   tasks_arn    = "arn:${local.partition}:ecs:${local.region}:${local.account}:task/${local.cluster_name}/*"
 
@@ -125,16 +173,18 @@ locals {
     }] : [],
   )
 
+  needs_claim_policy = !local.external || var.enable_execute_command
   claim_policy = jsonencode({
     Version = "2012-10-17"
     Statement = concat(
-      [{
+      [for statement in [{
         Effect   = "Allow"
         Action   = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
         Resource = local.table_arn
         # IAM expands a dollar sign with a brace in a value.
-        Condition = { "ForAllValues:StringEquals" = { "dynamodb:LeadingKeys" = [replace(var.job, "$${", "$${$}{")] } }
-      }],
+        Condition = { "ForAllValues:StringEquals" = { "dynamodb:LeadingKeys" = concat([replace(var.job, "$${", "$${$}{")], var.exclusion_group == null ? [] : ["cronce:group:${var.exclusion_group}"]) } }
+      }] : statement if !local.external],
+      local.writing_table,
       var.enable_execute_command ? [{
         Effect   = "Allow"
         Action   = ["ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel"]
@@ -150,6 +200,7 @@ locals {
         { Effect = "Allow", Action = "scheduler:GetSchedule", Resource = "arn:${local.partition}:scheduler:${local.region}:${local.account}:schedule/${local.group}/*" },
         { Effect = "Allow", Action = "scheduler:ListSchedules", Resource = "*" },
       ],
+      local.reading_schedules,
       local.start_statements,
       [{ Effect = "Allow", Action = "ecs:DescribeTasks", Resource = local.tasks_arn }],
     )
@@ -191,39 +242,60 @@ resource "aws_iam_role_policy" "start" {
   role = aws_iam_role.this[0].name
   policy = jsonencode({
     Version   = "2012-10-17"
-    Statement = concat(local.start_statements, [{ Effect = "Allow", Action = "sqs:SendMessage", Resource = local.dead_letters_arn }])
+    Statement = concat(local.start_statements, [{ Effect = "Allow", Action = "sqs:SendMessage", Resource = local.dead_letters_arn }], local.firing)
   })
 }
 
 ################################################################################
-# The task role's permission to claim runs of this job
+# The permission to claim runs of this job: the task role's on the table, or the execution role's to read the URL
 ################################################################################
 
 resource "aws_iam_role_policy" "claim" {
-  count = var.create && var.create_claim_policy ? 1 : 0
+  count = var.create && var.create_claim_policy && local.needs_claim_policy ? 1 : 0
 
   name_prefix = "cronce-claim-"
   role        = reverse(split("/", var.task_role_arn))[0]
   policy      = local.claim_policy
 }
 
+resource "aws_iam_role_policy" "url" {
+  count = var.create && var.create_claim_policy && local.external ? 1 : 0
+
+  name_prefix = "cronce-ledger-"
+  role        = reverse(split("/", coalesce(var.execution_role_arn, "none")))[0]
+  policy      = var.ledger.url_secret.policy_json
+
+  lifecycle {
+    precondition {
+      condition     = var.execution_role_arn != null
+      error_message = "execution_role_arn: null is not usable; allowed: the task definition's execution role, which reads the ledger's URL"
+    }
+  }
+}
+
 ################################################################################
-# The schedule
+# The schedules
 ################################################################################
 
+moved {
+  from = aws_scheduler_schedule.this[0]
+  to   = aws_scheduler_schedule.this["first"]
+}
+
 resource "aws_scheduler_schedule" "this" {
-  count = var.create ? 1 : 0
+  for_each = var.create ? local.schedules : {}
 
   region = var.region
 
-  name                         = local.schedule_name
+  name                         = each.value.name
   group_name                   = local.group
   description                  = local.on_request ? coalesce(var.description, "Started by people only") : var.description
-  schedule_expression          = local.expression
+  schedule_expression          = each.value.expression
   schedule_expression_timezone = var.timezone
   start_date                   = var.start
   end_date                     = var.end
   state                        = var.enabled ? "ENABLED" : "DISABLED"
+  kms_key_arn                  = local.keys.schedules
 
   flexible_time_window {
     mode                      = var.flexible_window == null ? "OFF" : "FLEXIBLE"
@@ -253,6 +325,8 @@ resource "aws_scheduler_schedule" "this" {
       tags                   = length(var.task_tags) > 0 ? var.task_tags : null
       enable_execute_command = var.enable_execute_command ? true : null
 
+      enable_ecs_managed_tags = var.enable_ecs_managed_tags ? true : null
+
       dynamic "capacity_provider_strategy" {
         for_each = var.capacity_provider_strategy
 
@@ -276,9 +350,13 @@ resource "aws_scheduler_schedule" "this" {
   }
 
   # Without its policies, a tick that fires at once fails.
-  depends_on = [aws_iam_role_policy.start, aws_iam_role_policy.claim]
+  depends_on = [aws_iam_role_policy.start, aws_iam_role_policy.claim, aws_iam_role_policy.url]
 
   lifecycle {
+    precondition {
+      condition     = !local.external || (var.ledger.schedule_group != null && var.ledger.dead_letters_arn != null)
+      error_message = "ledger: no schedule_group or dead_letters_arn; allowed: the whole output `ledger` of the module `external-ledger`, also of another state"
+    }
     precondition {
       condition     = var.launch_type == null || length(var.capacity_provider_strategy) == 0
       error_message = "launch_type: ${coalesce(var.launch_type, "null")} is not usable; allowed: no launch type together with capacity_provider_strategy"
@@ -304,8 +382,28 @@ resource "aws_scheduler_schedule" "this" {
       error_message = "platform_version: ${coalesce(var.platform_version, "null")} is not usable; allowed: no platform version: only Fargate has one"
     }
     precondition {
+      condition     = !local.on_fargate || var.size.cpu == null || local.memory != null
+      error_message = "size: ${jsonencode(var.size)} is not usable; allowed: ${join(", ", sort(keys(local.fargate)))} CPU units on Fargate"
+    }
+    precondition {
+      condition     = !local.on_fargate || local.memory == null || var.size.memory == null ? true : var.size.memory >= local.memory[0] && var.size.memory <= local.memory[1] && (var.size.memory - local.memory[0]) % local.memory[2] == 0 && !(var.size.cpu == 256 && var.size.memory == 1536)
+      error_message = "size: ${jsonencode(var.size)} is not usable; allowed: the memory that Fargate has with these CPU units"
+    }
+    precondition {
+      condition     = local.on_fargate || (coalesce(var.size.cpu, 128) >= 128 && coalesce(var.size.cpu, 128) <= 196608)
+      error_message = "size: ${jsonencode(var.size)} is not usable; allowed: 128 to 196608 CPU units"
+    }
+    precondition {
+      condition     = var.exclusion_group == null || contains(["FORBID", "WAIT"], var.concurrency_policy)
+      error_message = "exclusion_group: ${jsonencode(var.exclusion_group)} is not usable; allowed: only with concurrency_policy FORBID or WAIT, not ${var.concurrency_policy}"
+    }
+    precondition {
       condition     = var.start == null || var.end == null ? true : timecmp(var.start, var.end) < 0
       error_message = "end: ${coalesce(var.end, "null")} is not usable; allowed: an instant after the start ${coalesce(var.start, "null")}"
+    }
+    precondition {
+      condition     = length(var.further_schedules) == 0 ? true : startswith(coalesce(var.schedule, "none"), "cron(") && !contains(var.further_schedules, var.schedule)
+      error_message = "further_schedules: ${jsonencode(var.further_schedules)} is not usable; allowed: others than schedule, which is then a cron(...) too"
     }
     precondition {
       condition     = !local.on_request || (var.start == null && var.end == null && var.timezone == "UTC" && var.period == "time")

@@ -12,18 +12,29 @@ variable "region" {
 }
 
 variable "ledger" {
-  description = "The ledger that admits the job's tasks: `module.ledger.ledger`; or `{ name = \"runs\" }` for one of another state, from whose name, account and Region the rest follows"
+  description = "The ledger that admits the job's tasks: `module.ledger.ledger`, of the module `ledger` or `external-ledger`; or `{ name = \"runs\" }` for a table of another state, from whose name, account and Region the rest follows"
   type = object({
     name             = string
     url              = optional(string)
     table_arn        = optional(string)
     schedule_group   = optional(string)
     dead_letters_arn = optional(string)
+    kms_keys = optional(object({
+      table     = optional(string)
+      queues    = optional(string)
+      logs      = optional(string)
+      schedules = optional(string)
+    }), {})
+    # Of a ledger in PostgreSQL or Redis only.
+    url_secret = optional(object({
+      arn         = string
+      policy_json = optional(string)
+    }))
   })
   nullable = false
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9_.-]{3,255}$", var.ledger.name))
+    condition     = var.ledger.url_secret != null || can(regex("^[A-Za-z0-9_.-]{3,255}$", var.ledger.name))
     error_message = "ledger: the name is not usable; allowed: 3 to 255 of A-Z a-z 0-9 _ . -"
   }
 }
@@ -36,6 +47,10 @@ variable "job" {
   validation {
     condition     = trimspace(var.job) == var.job && length(var.job) > 0 && floor(length(replace(base64encode(var.job), "=", "")) * 3 / 4) <= 2048
     error_message = "job: ${jsonencode(var.job)} is not usable; allowed: 1 to 2048 bytes of UTF-8, printable, no spaces around it"
+  }
+  validation {
+    condition     = !strcontains(var.job, "<aws.scheduler.")
+    error_message = "job: ${jsonencode(var.job)} is not usable; allowed: text without <aws.scheduler....>, which EventBridge Scheduler replaces"
   }
   validation {
     condition     = can(regex("^[\\x20-\\x7e\\x{a1}-\\x{ac}\\x{ae}-\\x{ff}]*$", var.job))
@@ -81,6 +96,30 @@ variable "schedule" {
   validation {
     condition     = var.schedule == null ? true : length(var.schedule) <= 256
     error_message = "schedule: too long; allowed: at most 256 characters"
+  }
+}
+
+variable "further_schedules" {
+  description = "Further expressions, each `cron(...)`, for a job such as 06:00 on weekdays and 09:00 on Sundays: it is due whenever `schedule` or one of them is, once when two are. Each becomes a schedule. At most 9"
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(var.further_schedules) <= 9 && length(distinct(var.further_schedules)) == length(var.further_schedules)
+    error_message = "further_schedules: ${jsonencode(var.further_schedules)} is not usable; allowed: at most 9, each once"
+  }
+  validation {
+    condition     = alltrue([for each in var.further_schedules : can(regex("^cron\\(\\S+( \\S+){5}\\)$", each)) && length(each) <= 256])
+    error_message = "further_schedules: ${jsonencode(var.further_schedules)} is not usable; allowed: cron(...) with six fields, at most 256 characters each"
+  }
+  validation {
+    condition     = alltrue([for each in var.further_schedules : !can(regex("^cron\\(\\S+ \\S+ [^? ]+ \\S+ [^? ]+ \\S+\\)$", each)) && !can(regex("^cron\\(\\S+ \\S+ \\? \\S+ \\? \\S+\\)$", each))])
+    error_message = "further_schedules: ${jsonencode(var.further_schedules)} is not usable; allowed: ? in exactly one of day-of-month and day-of-week"
+  }
+  validation {
+    condition     = alltrue([for each in var.further_schedules : !can(regex("^cron\\(\\* [^*]", each))])
+    error_message = "further_schedules: ${jsonencode(var.further_schedules)} is not usable; allowed: an hour with a minute: this is due in each of its 60 minutes (0 for once, */1 for all 60)"
   }
 }
 
@@ -160,6 +199,17 @@ variable "concurrency_policy" {
   }
 }
 
+variable "exclusion_group" {
+  description = "Runs of jobs of one exclusion group never overlap; with concurrency_policy FORBID or WAIT only"
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.exclusion_group == null ? true : can(regex("^[0-9A-Za-z_.-]{1,100}$", var.exclusion_group))
+    error_message = "exclusion_group: ${jsonencode(var.exclusion_group)} is not usable; allowed: the name of a group: 1 to 100 of A-Z a-z 0-9 _ . -"
+  }
+}
+
 variable "starting_deadline" {
   description = "How late after its scheduled time a run may start for the first time: one number and a unit, such as `20m`"
   type        = string
@@ -168,6 +218,17 @@ variable "starting_deadline" {
   validation {
     condition     = var.starting_deadline == null ? true : can(regex("^[0-9]{1,9}(ms|s|m|h|d)$", var.starting_deadline))
     error_message = "starting_deadline: ${jsonencode(var.starting_deadline)} is not usable; allowed: a number with a unit: 90s, 5m, 2h, 7d (at most 366d)"
+  }
+}
+
+variable "no_success_for_seconds" {
+  description = "The longest time without a success before an alert, in seconds: 60 to 31622400; 0 for no alert. Null for twice the longest time between the job's ticks, plus an hour"
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.no_success_for_seconds == null ? true : floor(var.no_success_for_seconds) == var.no_success_for_seconds && (var.no_success_for_seconds == 0 || (var.no_success_for_seconds >= 60 && var.no_success_for_seconds <= 31622400))
+    error_message = "no_success_for_seconds: ${jsonencode(var.no_success_for_seconds)} is not usable; allowed: whole seconds, 1m to 366d, or 0 for never"
   }
 }
 
@@ -295,6 +356,10 @@ variable "environment" {
     condition     = alltrue([for name, value in var.environment : name != "" && value != null])
     error_message = "environment: allowed: names and values that are text"
   }
+  validation {
+    condition     = alltrue([for name in keys(var.environment) : !strcontains(name, "=")])
+    error_message = "environment: ${jsonencode(keys(var.environment))} is not usable; allowed: names without =, which ends the name of a variable"
+  }
 }
 
 variable "task_role_arn" {
@@ -402,6 +467,43 @@ variable "assign_public_ip" {
   nullable    = false
 }
 
+variable "size" {
+  description = "CPU units and MiB of the task and of its container, instead of those of the task definition: RunTask overrides them"
+  type = object({
+    cpu                          = optional(number)
+    memory                       = optional(number)
+    container_cpu                = optional(number)
+    container_memory             = optional(number)
+    container_memory_reservation = optional(number)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue([for value in values(var.size) : value == null ? true : value > 0 && floor(value) == value])
+    error_message = "size: ${jsonencode(var.size)} is not usable; allowed: whole numbers over 0"
+  }
+  validation {
+    condition     = alltrue([for name in ["container_memory", "container_memory_reservation"] : coalesce(var.size[name], 6) >= 6])
+    error_message = "size: ${jsonencode(var.size)} is not usable; allowed: at least 6 MiB for a container"
+  }
+  validation {
+    condition     = coalesce(var.size.container_cpu, 0) <= coalesce(var.size.cpu, 1000000) && max(coalesce(var.size.container_memory, 0), coalesce(var.size.container_memory_reservation, 0)) <= coalesce(var.size.memory, 100000000)
+    error_message = "size: ${jsonencode(var.size)} is not usable; allowed: a container that is at most as large as its task"
+  }
+  validation {
+    condition     = coalesce(var.size.container_memory_reservation, 0) <= coalesce(var.size.container_memory, 100000000)
+    error_message = "size: ${jsonencode(var.size)} is not usable; allowed: a reservation of at most container_memory, the hard limit"
+  }
+}
+
+variable "enable_ecs_managed_tags" {
+  description = "True for the tags that ECS manages, such as `aws:ecs:clusterName`, for cost allocation"
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "propagate_tags" {
   description = "True to give the task its task definition's tags"
   type        = bool
@@ -422,6 +524,12 @@ variable "task_tags" {
   validation {
     condition     = alltrue([for name in keys(var.task_tags) : !startswith(lower(name), "aws:")])
     error_message = "task_tags: ${jsonencode(keys(var.task_tags))} is not usable; allowed: names that do not begin with aws:, which AWS reserves"
+  }
+  validation {
+    condition = alltrue([
+      for name, value in var.task_tags : can(regex("^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]{1,128}$", name)) && can(regex("^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]{1,256}$", value))
+    ])
+    error_message = "task_tags: ${jsonencode(var.task_tags)} is not usable; allowed: 1 to 128 (values 256) letters, digits, spaces and any of _ . : / = + - @"
   }
 }
 
@@ -455,7 +563,7 @@ variable "retry_policy" {
 }
 
 variable "create_claim_policy" {
-  description = "False if the task role's owner attaches `claim_policy_json`: where the role manages its policies exclusively, or many jobs share it"
+  description = "False if the roles' owner attaches `claim_policy_json` to the task role and `url_policy_json` to the execution role: where a role manages its policies exclusively, or many jobs share it"
   type        = bool
   default     = true
   nullable    = false

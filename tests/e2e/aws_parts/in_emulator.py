@@ -1,10 +1,12 @@
 """Parts of AWS that can only be simulated inside the emulator: its container runs this file, which starts it.
 
 - IAM's view of a request, where the emulator's differs from AWS: the resource of RunTask, DescribeServices,
-  DescribeTasks and EventBridge Scheduler's calls, the keys `ecs:cluster`, `events:source` and `dynamodb:LeadingKeys`,
-  `iam:PassRole`, `ecs:TagResource`. What is denied is a line in its log.
+  DescribeTasks, GetLogEvents and EventBridge Scheduler's calls, the keys `ecs:cluster`, `events:source` and
+  `dynamodb:LeadingKeys`, `iam:PassRole`, `ecs:TagResource`. What is denied is a line in its log.
+- IAM's simulation of a principal's policies: of roles with a path, for every resource, with the request's context keys.
 - STS: a *service* may assume a role if the trust policy allows it, with the source that the service names.
 - ECS: credentials of the task's role at a relative URI; the emulator's belong to no role. Fargate: the task's Region.
+- ECS: a secret of a container is read with the permissions of the task's execution role.
 - ECS: entry points, empty volumes, and the dependency SUCCESS of a container on another.
 - TLS: the lane has no certificates, so every request counts as one that came over it.
 - No clock: the emulator's own would deliver ticks and delete one-time schedules at any time.
@@ -53,6 +55,7 @@ VOLUMES = "cronce-e2e-"
 _CREDENTIALS = "/v2/credentials/"
 _LIFETIME = 6 * 3600
 
+_execution_role: ContextVar[str | None] = ContextVar("execution_role", default=None)
 _calling_service: ContextVar[tuple[str, dict[str, object]] | None] = ContextVar("calling_service", default=None)
 _roles_of_tasks: dict[str, tuple[str, str]] = {}
 """Role and task of each path under which credentials are handed out."""
@@ -64,7 +67,9 @@ def main() -> None:
     _know_condition_keys()
     _check_what_else_is_needed()
     _let_services_assume_roles()
+    iam._IAM_HANDLERS["SimulatePrincipalPolicy"] = _simulate_principal_policy
     _equip_tasks()
+    _check_secrets()
     _order_containers()
     app.pin_request_origin = lambda address, _secure: iam_evaluator.pin_request_origin(address, True)
     scheduler._tick_schedules = eventbridge._tick_scheduled_rules = lambda: None
@@ -86,6 +91,9 @@ def _know_requests() -> None:
             return next(iter(_services(request)), "*")
         if service == "ecs" and operation == "DescribeTasks":
             return str(next(iter(request.get("tasks") or ()), "*"))
+        if service == "logs" and operation == "GetLogEvents":
+            stream = f"{request.get('logGroupName')}:log-stream:{request.get('logStreamName')}"
+            return f"arn:aws:logs:{region}:{account}:log-group:{stream}"
         if service == "scheduler" and path.startswith("/schedules"):
             given = params.get("groupName") or params.get("ScheduleGroup")
             group = request.get("GroupName") or (given[0] if isinstance(given, list) else given) or "default"
@@ -181,8 +189,34 @@ def _equip_tasks() -> None:
     imds.handle_request = handle_request
 
 
+def _check_secrets() -> None:
+    known_start, known_resolution = ecs._start_task_worker, ecs._resolve_container_secrets
+
+    def start_task_worker(task: dict[str, Any], definition: dict[str, Any], *rest: Any) -> object:
+        mark = _execution_role.set(definition.get("executionRoleArn"))
+        try:
+            return known_start(task, definition, *rest)
+        finally:
+            _execution_role.reset(mark)
+
+    def resolve_container_secrets(container: dict[str, Any]) -> object:
+        role = str(_execution_role.get())
+        for secret in map(_in_camel_case, container.get("secrets") or ()):
+            arn = str(secret["valueFrom"])
+            action = "ssm:GetParameters" if ":ssm:" in arn else "secretsmanager:GetSecretValue"
+            resource = arn if ":ssm:" in arn else ":".join(arn.split(":")[:7])
+            if _decision(role, action, resource, {}) != "Allow":
+                sys.stderr.write(f"denied: {role} {action} on {resource}\n")
+                raise ecs._SecretResolutionError(
+                    f"AccessDeniedException: {role} is not authorized to perform: {action}"
+                )
+        return known_resolution(container)
+
+    ecs._start_task_worker, ecs._resolve_container_secrets = start_task_worker, resolve_container_secrets
+
+
 def _order_containers() -> None:
-    known_arguments, known_run = ecs._build_run_kwargs, ecs._run_docker_container
+    known_arguments, known_run, known_failure = ecs._build_run_kwargs, ecs._run_docker_container, ecs._fail_task_start
 
     def build_run_kwargs(container: dict[str, Any], definition: dict[str, Any], env: object, *rest: Any) -> object:
         kwargs = known_arguments(container, definition, env, *rest)
@@ -206,11 +240,27 @@ def _order_containers() -> None:
             if dependency["condition"] == "SUCCESS":
                 other = client.containers.get(names_of_task + dependency["containerName"])
                 if other.wait()["StatusCode"]:
-                    message = f"dependency graph: failed to resolve the dependency on {other.name}"
-                    raise RuntimeError(message)
+                    task = ecs._tasks[kwargs["labels"]["com.amazonaws.ecs.task-arn"]]
+                    [own] = [each for each in task["containers"] if each["name"] == container["name"]]
+                    own |= _never_ran(dependency["containerName"])
+                    raise RuntimeError(own["reason"])
         return known_run(client, container, kwargs, **more)
 
+    def fail_task_start(task: dict[str, Any], client: Any, reason: str) -> None:
+        if not any("reason" in container for container in task["containers"]):
+            known_failure(task, client, reason)
+            return
+        ecs._mark_task_stopped(task["taskArn"], task, "Essential container in task exited", "EssentialContainerExited")
+        ecs._cleanup_task_resources(task, client)
+
     ecs._build_run_kwargs, ecs._run_docker_container = build_run_kwargs, run_docker_container
+    ecs._fail_task_start = fail_task_start
+
+
+def _never_ran(dependency: str) -> dict[str, object]:
+    """What the ECS agent writes of a container that waited for one that failed (since version 1.61.2)."""
+    reason = f"CannotStartContainerError: dependency graph: failed to resolve the dependency on {dependency}"
+    return {"exitCode": 143, "reason": reason}
 
 
 def _in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
@@ -270,6 +320,62 @@ def _trusts(document: object, service: str, source: dict[str, object]) -> bool:
         and iam_evaluator._conditions_met(statement.get("Condition", {}), context)
         for statement in parsed["Statement"]
     )
+
+
+def _simulate_principal_policy(given: dict[str, Any]) -> object:
+    """SimulatePrincipalPolicy of a role (IAM API Reference): each action on each resource, with the context keys."""
+    arn, account = iam._p(given, "PolicySourceArn"), get_account_id()
+    name = arn.rpartition("/")[2]
+    if iam._roles.get_scoped(account, None, name) is None:
+        return iam._error(404, "NoSuchEntity", f"The role with name {name} cannot be found.", ns="iam")
+    context = {}
+    for number in range(1, len(_members(given, "ContextEntries.member.{}.ContextKeyName")) + 1):
+        entry = f"ContextEntries.member.{number}."
+        values = _members(given, entry + "ContextKeyValues.member.{}")
+        key = iam._p(given, entry + "ContextKeyName").lower()
+        context[key] = values if iam._p(given, entry + "ContextKeyType").endswith("List") else values[0]
+
+    def decision(action: str, resource: str) -> str:
+        words = {"Allow": "allowed", "Deny": "explicitDeny"}
+        return words.get(_decision(arn, action, resource, context), "implicitDeny")
+
+    results = [
+        (action, resource, decision(action, resource))
+        for action in _members(given, "ActionNames.member.{}")
+        for resource in _members(given, "ResourceArns.member.{}") or ["*"]
+    ]
+    members = "".join(
+        f"<member><EvalActionName>{action}</EvalActionName><EvalResourceName>{resource}</EvalResourceName>"
+        f"<EvalDecision>{decision}</EvalDecision></member>"
+        for action, resource, decision in results
+    )
+    answer = f"<EvaluationResults>{members}</EvaluationResults><IsTruncated>false</IsTruncated>"
+    what = "SimulatePrincipalPolicy"
+    return iam._xml(200, f"{what}Response", f"<{what}Result>{answer}</{what}Result>", ns="iam")
+
+
+def _decision(role: str, action: str, resource: str, context: dict[str, Any]) -> str:
+    """What the policies of the role, given by its ARN, say about one action on one resource."""
+    asked = iam_evaluator.EvalContext(
+        principal_arn=role,
+        principal_type="AssumedRole",
+        principal_account=get_account_id(),
+        action=action,
+        resource_arn=resource,
+        region=get_region(),
+        secure_transport=True,
+        service_context=context,
+    )
+    policies = iam_evaluator._gather_role_policies(role.rpartition("/")[2], get_account_id())
+    return str(iam_evaluator.evaluate(asked, policies).decision)
+
+
+def _members(given: dict[str, Any], name: str) -> list[str]:
+    """The members of a list in a Query request."""
+    found: list[str] = []
+    while value := iam._p(given, name.format(len(found) + 1)):
+        found.append(value)
+    return found
 
 
 def _keys(action: str, request: dict[str, Any]) -> dict[str, object]:

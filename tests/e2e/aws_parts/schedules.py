@@ -45,10 +45,12 @@ class Schedules:
 
     Attributes:
         fired: The one-time schedules that have fired, in order.
+        session: The name of the session in which roles of schedules are assumed; the log of denials shows it.
     """
 
     def __init__(self, aws: Emulator, *, group: str) -> None:
         self.fired: list[Delivery] = []
+        self.session = "schedule"
         self._aws, self._group = aws, group
         self._scheduler = aws.client("scheduler")
         self._errors: list[Exception] = []
@@ -100,9 +102,29 @@ class Schedules:
             standing["Target"]["Input"] = json.dumps(override)
         return self._deliver(standing, tick, failures=failures)
 
+    def refuse(self, schedule: str, tick: datetime, *, code: str, message: str) -> None:
+        """Give up a tick, because RunTask refuses it with that error at every try."""
+        standing = self._get(schedule)
+        target = standing["Target"]
+        at = tick.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        attributes = {"schedule-arn": standing["Arn"], "scheduled-time": at, "execution-id": str(uuid.uuid4())}
+        text = target["Input"]
+        for name, value in attributes.items():
+            text = text.replace(f"<aws.scheduler.{name}>", value)
+        self._give_up(target, text, attributes, self._assumed(target["RoleArn"]), code=code, message=message)
+
+    def target_of(self, schedule: str) -> dict[str, Any]:
+        """The schedule's target: task definition, role, input."""
+        target: dict[str, Any] = self._get(schedule)["Target"]
+        return target
+
     def role_of(self, schedule: str) -> str:
         """The ARN of the schedule's role."""
-        return str(self._get(schedule)["Target"]["RoleArn"])
+        return str(self.target_of(schedule)["RoleArn"])
+
+    def revision_of(self, schedule: str) -> str:
+        """The ARN of the task definition that the schedule starts."""
+        return str(self._get(schedule)["Target"]["EcsParameters"]["TaskDefinitionArn"])
 
     def names(self, prefix: str = "") -> list[str]:
         """The names of the group's schedules."""
@@ -207,7 +229,7 @@ class Schedules:
     def _assumed(self, role: str) -> dict[str, str]:
         """Credentials of the schedule's role, which its trust policy gives only to this group's schedules."""
         group = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule-group/{self._group}"
-        return self._aws.assume_role(role, service="scheduler.amazonaws.com", source=group, session="schedule")
+        return self._aws.assume_role(role, service="scheduler.amazonaws.com", source=group, session=self.session)
 
 
 def _as_run_task(parameters: Mapping[str, Any]) -> dict[str, object]:

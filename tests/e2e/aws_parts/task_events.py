@@ -101,5 +101,6 @@ class TaskEvents:
             return True
         names = {container["name"]: container for container in task["containers"]}
         for name, container in names.items():
-            container["exitCode"] = self._exit_codes.get((task["taskArn"], name))
+            if "reason" not in container:  # it ran
+                container["exitCode"] = self._exit_codes.get((task["taskArn"], name))
         return all(container["exitCode"] is not None for container in names.values())

@@ -13,6 +13,7 @@ module "ledger" {
 
   name                  = each.value
   create_rerun_function = true
+  create_board_function = true
   lambda_archive        = "MODULES/ledger/tests/archive.zip"
 }
 
@@ -34,7 +35,8 @@ module "alarms" {
   source   = "MODULES/alarms"
   for_each = var.ledgers
 
-  ledger = { name = each.value }
+  ledger         = { name = each.value }
+  rerun_function = true
 }
 
 module "job" {

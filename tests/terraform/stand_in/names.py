@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 _ARNS = {
+    "aws_cloudwatch_event_api_destination": "events:{region}:{account}:api-destination/{name}/0a1b2c3d",
     "aws_cloudwatch_event_rule": "events:{region}:{account}:rule/{name}",
     "aws_cloudwatch_log_group": "logs:{region}:{account}:log-group:{name}",
     "aws_cloudwatch_metric_alarm": "cloudwatch:{region}:{account}:alarm:{alarm_name}",

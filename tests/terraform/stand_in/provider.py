@@ -213,7 +213,7 @@ class Provider(rpc.ProviderServicer):  # type: ignore[misc]
 
 
 def _account() -> str:
-    from resources import aws  # noqa: PLC0415  # boto3
+    from calls import aws  # type: ignore[import-not-found]  # noqa: PLC0415  # boto3
 
     return str(aws("sts").get_caller_identity()["Account"])
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 TYPES = (
+    "aws_cloudwatch_event_api_destination",
     "aws_cloudwatch_event_rule",
     "aws_cloudwatch_event_target",
     "aws_cloudwatch_log_group",
@@ -41,6 +42,7 @@ TYPES = (
     "aws_scheduler_schedule_group",
     "aws_security_group",
     "aws_sns_topic",
+    "aws_sns_topic_policy",
     "aws_sns_topic_subscription",
     "aws_sqs_queue",
     "aws_sqs_queue_policy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,33 @@ def test_what_is_at_work_or_waits_for_another_try_is_not_ready() -> None:
     assert ready(agenda, now, busy=[now]) == []
     assert agenda.wake_at(now) == now + SECOND
     assert ready(agenda, now + SECOND, busy=[now]) == [T0 + MINUTE]
+
+
+def test_a_tick_with_a_delay_waits_for_it_and_keeps_its_time() -> None:
+    """Just before, at and after; who comes in between waits as long, because the cursor is before the tick."""
+    late = replace(job(), jitter=20 * SECOND)
+    assert late.delay > 2 * SECOND
+    tick = T0 + MINUTE
+    agenda = Agenda(late, T0)
+    agenda.advance(tick, 0)
+    assert (ready(agenda, tick, busy=()), agenda.wake_at(tick)) == ([], tick + late.delay)
+    assert agenda.cursor < tick
+    following = Agenda(late, agenda.cursor)
+    for each in (agenda, following):
+        just_before = tick + late.delay - SECOND
+        each.advance(just_before, 0)
+        assert ready(each, just_before, busy=()) == []
+        each.advance(tick + late.delay, 0)
+        assert ready(each, tick + late.delay, busy=()) == [tick]
+        assert each.waiting[tick].period == job().period(tick)
+
+
+def test_a_tick_that_two_expressions_have_is_dispatched_once() -> None:
+    """T0 is 06:00 on a Sunday; in between, each has ticks of its own."""
+    agenda = Agenda(replace(job(), timetable=parse("*/2 * * * *; */3 * * * *")), T0)
+    agenda.advance(T0 + 6 * MINUTE, 0)
+    assert list(agenda.waiting) == [T0 + n * MINUTE for n in (2, 3, 4, 6)]
+    assert agenda.wake_at(T0 + 6 * MINUTE) == T0 + 8 * MINUTE
 
 
 def test_the_first_failure_is_remembered() -> None:

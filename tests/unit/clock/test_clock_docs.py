@@ -16,7 +16,13 @@ from cronce.vocabulary.metrics import METRIC_OF_EVENT
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "clock.md").read_text()
-SOURCES = [*(ROOT / "ledger/cronce/clock").glob("*.py"), ROOT / "ledger/cronce/client/leadership.py"]
+CRONCE = ROOT / "ledger/cronce"
+OF_THE_WATCHDOG = CRONCE / "clock/watched.py"
+SOURCES = [
+    *({*(CRONCE / "clock").glob("*.py")} - {OF_THE_WATCHDOG}),
+    CRONCE / "client/leadership.py",
+    CRONCE / "cli/runtime/clock.py",
+]
 
 
 def test_every_setting_is_described_with_its_default() -> None:

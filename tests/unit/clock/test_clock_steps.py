@@ -23,7 +23,7 @@ from tests.support.clockwork import MINUTE, SECOND, T0, Stage, at, job
 if TYPE_CHECKING:
     from cronce.clock.config import ClockJob
     from cronce.clock.dispatch import Delivery
-    from tests.support.clocks import ManualClock
+    from cronce.testing.clocks import ManualClock
     from tests.support.clockwork import Process
 
 HOUR = timedelta(hours=1)
@@ -117,6 +117,7 @@ class Play:
         return self.tally
 
     def _received(self, delivery: Delivery) -> None:
+        assert delivery.scheduled_at is not None
         self.tally.early += delivery.scheduled_at > self.stage.clock.now()
 
 

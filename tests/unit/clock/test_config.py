@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from cronce.clock.config import (
     SqsTarget,
     Target,
     TaskTarget,
+    config_from_file,
     config_from_json,
     config_from_toml,
     parse_config,
@@ -26,6 +28,9 @@ from cronce.schedule import Every
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.payloads import encode_checkpoint
 from cronce.vocabulary.policy import CatchUp
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/ticks.fifo"
 FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:digest"
@@ -77,6 +82,17 @@ def test_a_toml_document_says_everything() -> None:
     )
 
 
+def test_a_jitter_is_a_delay_that_follows_from_the_name() -> None:
+    """The same at each tick and on each clock; every delay from none to all of it occurs."""
+    target = {"command": ["true"]}
+    named = {f"job-{n}": {"every": "1m", "jitter": "5s", "target": target} for n in range(100)}
+    jobs = parse_config({"jobs": named}, what="X")
+    assert jobs == parse_config({"jobs": named}, what="X")
+    assert {job.delay for job in jobs} == {timedelta(seconds=n) for n in range(6)}
+    assert only(fields(every="1m", jitter="59s")).jitter == timedelta(seconds=59)
+    assert only(fields()).delay == timedelta(0)
+
+
 def test_json_says_the_same_as_toml() -> None:
     """The environment's form."""
     import tomllib  # noqa: PLC0415
@@ -116,6 +132,9 @@ def test_a_target_of_each_kind(target: object, parsed: Target, words: str) -> No
         (None, "cron(5 6 * * ? *)", "2026-11-29T06:05:00"),
         (None, "@hourly", "2026-11-29T07:00:00"),
         (None, "at(2026-12-01T00:00:00)", "2026-12-01T00:00:00"),
+        (None, ["0 9 * * 0", "0 6 * * 1-5"], "2026-11-29T09:00:00"),
+        (None, ("0 6 * * 1-5",), "2026-11-30T06:00:00"),
+        (None, "0 6 * * 1-5; 0 9 * * 0", "2026-11-29T09:00:00"),
     ],
 )
 def test_a_timetable_of_each_kind(every: object, schedule: object, first: str) -> None:
@@ -171,6 +190,17 @@ def test_a_period_is_the_time_of_its_tick_or_its_local_day() -> None:
             "schedule (expression)",
             "timezone='Europe/Berlin'",
         ),
+        (fields(jitter="500ms"), "jobs.beat.jitter", "1s to 366d"),
+        (fields(jitter="1.5s"), "jobs.beat.jitter", "whole seconds"),
+        (fields(jitter=["1s"]), "jobs.beat.jitter", "2h"),
+        (fields(jitter="10s"), "jobs.beat.jitter", "less than the time between two ticks, 10s"),
+        (fields(every="1h", jitter="5m"), "jobs.beat.jitter", "less than the starting_deadline, 5m"),
+        (fields(every=None, schedule="0,1 6 * * *", jitter="1m"), "jobs.beat.jitter", "between two ticks, 1m"),
+        (fields(every=None, jitter="1s"), "jobs.beat.jitter", "only people start"),
+        (fields(alert_without_success_for="59s"), "jobs.beat.alert_without_success_for", "1m to 366d, or 0 for never"),
+        (fields(alert_without_success_for="90.5s"), "jobs.beat.alert_without_success_for", "whole seconds"),
+        (fields(alert_without_success_for="367d"), "jobs.beat.alert_without_success_for", "at most 366d"),
+        (fields(alert_without_success_for=True), "jobs.beat.alert_without_success_for", "seconds"),
         (fields(every="500ms"), "jobs.beat.every", "1s to 366d"),
         (fields(every="1.5s"), "jobs.beat.every", "whole seconds"),
         (fields(every="367d"), "jobs.beat.every", "at most 366d"),
@@ -242,3 +272,41 @@ def test_the_cursors_of_as_many_jobs_as_may_be_fit_into_a_checkpoint() -> None:
     assert len(jobs) == MOST_JOBS
     now = datetime(2199, 12, 31, tzinfo=UTC)
     assert encode_checkpoint(to_checkpoint(dict.fromkeys(jobs, now)))
+
+
+def test_a_file_is_read_as_editors_write_it(tmp_path: Path) -> None:
+    """With the mark at its start and the line ends of Windows."""
+    file = tmp_path / "clock.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + TOML.replace("\n", "\r\n").encode())
+    assert config_from_file(str(file), what="--config") == config_from_toml(TOML, what="x")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"a = " + b"[" * 100_000, "a TOML document"),
+        (b"#" * 1_000_001, "at most 1000000 bytes"),
+        (b"# \xe9", "it is not UTF-8"),
+        (b"\0", "a TOML document"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused_in_words(tmp_path: Path, content: bytes, says: str) -> None:
+    """Whatever it holds, and however much."""
+    file = tmp_path / "clock.toml"
+    file.write_bytes(content)
+    with pytest.raises(InputInvalidError, match=says):
+        config_from_file(str(file), what="--config")
+
+
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    """Opening it would wait, and nobody could stop the process by a signal meanwhile."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputInvalidError, match=r"--config.*no regular file"):
+        config_from_file(str(tmp_path / "pipe"), what="--config")
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/", "/no/such", "a\0b", ""])
+def test_what_is_no_file_is_refused_in_words(file: str) -> None:
+    """A device without an end too."""
+    with pytest.raises(InputInvalidError, match="--config"):
+        config_from_file(file, what="--config")

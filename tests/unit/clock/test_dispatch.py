@@ -11,16 +11,19 @@ import pytest
 
 from cronce.client.ledger import Ledger
 from cronce.clock.agenda import Tick
+from cronce.clock.config import CommandTarget, SqsTarget, TaskTarget
 from cronce.clock.dispatch import Delivery, Dispatcher, DispatchFailedError, DispatchGivenUpError, TickEnding
 from cronce.clock.plan import Verdict
+from cronce.protocol.records import SlotRecord
 from cronce.schedule import PeriodForm, parse
 from cronce.stores.memory import MemoryStore
+from cronce.testing.clocks import ManualClock
+from cronce.testing.lossy_store import LossyStore
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 from cronce.vocabulary.states import Reason
-from tests.support.clocks import ManualClock
+from cronce.vocabulary.values import replace
 from tests.support.clockwork import CLOCK, MINUTE, SECOND, T0, at, job
-from tests.support.lossy_store import LossyStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +59,7 @@ class Desk:
         """Its row."""
         return self.other.run(f"{CLOCK}:beat", PERIOD)
 
-    def stands(self) -> tuple[str, str | None]:
+    def current(self) -> tuple[str, str | None]:
         """Status and reason of its row, which must be there."""
         row = self.row
         assert row is not None
@@ -97,8 +100,97 @@ def test_a_tick_of_a_suspended_job_is_a_row_and_nothing_else(capsys: pytest.Capt
     """SKIPPED(suspended); the target is not called."""
     desk = Desk()
     assert desk.carry_out(job=job(suspend=True)) is TickEnding.SETTLED
-    assert (desk.given, desk.stands()) == ([], ("SKIPPED", "suspended"))
+    assert (desk.given, desk.current()) == ([], ("SKIPPED", "suspended"))
     assert told(capsys) == ["tick_refused"]
+
+
+def test_a_tick_of_a_paused_job_is_a_row_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    """One look at the slot tells, and the target is not called until the job is resumed."""
+    desk = Desk()
+    desk.other.pause(f"{CLOCK}:beat", actor="ann", why="stocktaking")
+    assert desk.carry_out() is TickEnding.SETTLED
+    assert (desk.given, desk.current()) == ([], ("SKIPPED", "paused"))
+    assert (row := desk.row) is not None
+    assert (row.actor, row.note, row.scheduled_at) == ("ann", "stocktaking", T0)
+    assert told(capsys) == ["tick_refused"]
+    desk.other.resume(f"{CLOCK}:beat")
+    later = T0 + MINUTE
+    desk.clock.advance(MINUTE)
+    assert desk.carry_out(at=later) is TickEnding.SETTLED
+    assert [delivery.scheduled_at for delivery in desk.given] == [later]
+
+
+@pytest.mark.parametrize(
+    ("target", "started"),
+    [
+        (CommandTarget(arguments=("./enqueue",)), "beat"),
+        (SqsTarget(url="https://sqs.eu-west-1.amazonaws.com/111122223333/work"), "beat"),
+        (TaskTarget(job="daily-digest"), "daily-digest"),
+    ],
+)
+def test_a_pause_of_the_started_job_holds_its_ticks_back(target: Any, started: str) -> None:  # noqa: ANN401  # of a kind
+    """No command runs, no message is sent, no task starts; the row is the clock's, and the started job has none."""
+    desk = Desk()
+    desk.other.pause(started, actor="ann", why="stocktaking")
+    assert desk.carry_out(job=job(target=target)) is TickEnding.SETTLED
+    assert (desk.given, desk.current()) == ([], ("SKIPPED", "paused"))
+    assert (row := desk.row) is not None
+    assert (row.actor, row.note) == ("ann", "stocktaking")
+    assert desk.other.run(started, PERIOD) is None
+    desk.other.resume(started)
+    desk.clock.advance(MINUTE)
+    assert desk.carry_out(job=job(target=target), at=T0 + MINUTE) is TickEnding.SETTLED
+    assert len(desk.given) == 1
+
+
+def test_a_pause_of_the_clocks_own_name_does_not_depend_on_the_started_job() -> None:
+    """And a job of the same name as the target's is another one."""
+    desk = Desk()
+    desk.other.pause("beat", actor="ann", why="stocktaking")
+    assert desk.carry_out(job=job(target=TaskTarget(job="daily-digest"))) is TickEnding.SETTLED
+    assert [delivery.job.name for delivery in desk.given] == ["beat"]
+
+
+class _Denying(LossyStore):
+    """A store whose role may not read the slot of one job, or does not hear of it for a moment."""
+
+    def __init__(self, *, transient: bool) -> None:
+        super().__init__(MemoryStore())
+        self.transient = transient
+
+    def get(self, job: str, key: str) -> Any:  # noqa: ANN401  # a record
+        if job == "beat":
+            raise LedgerUnavailableError("runs", "AccessDeniedException: dynamodb:GetItem", transient=self.transient)
+        return super().get(job, key)
+
+
+def test_where_the_role_may_not_read_the_started_job_its_claim_decides(capsys: pytest.CaptureFixture[str]) -> None:
+    """The tick is sent, and the log says once that the pause is not seen."""
+    desk = Desk(_Denying(transient=False))
+    for minute in range(2):
+        assert desk.carry_out(at=T0 + minute * MINUTE) is TickEnding.SETTLED
+    assert len(desk.given) == 2
+    assert told(capsys) == ["pause_not_seen", "tick_dispatched", "tick_dispatched"]
+
+
+def test_while_the_store_does_not_say_whether_the_started_job_is_paused_the_tick_waits() -> None:
+    """It is not sent on a guess."""
+    desk = Desk(_Denying(transient=True))
+    desk.stop.set()
+    assert desk.carry_out() is TickEnding.AGAIN
+    assert desk.given == []
+
+
+def test_a_started_job_whose_slot_cannot_be_read_starts_nothing() -> None:
+    """A newer version may have paused it."""
+    desk = Desk()
+    desk.other.pause("beat", actor="ann", why="stocktaking")
+    store = desk.other._store
+    slot = store.get("beat", "slot")
+    assert isinstance(slot, SlotRecord)
+    assert store.swap(replace(slot, version=slot.version + 1, schema=99), slot).written
+    assert desk.carry_out() is TickEnding.AGAIN
+    assert desk.given == []
 
 
 def test_with_the_date_as_its_period_a_day_is_dispatched_once() -> None:
@@ -122,7 +214,7 @@ def test_what_is_caught_up_says_so() -> None:
     desk.clock.advance(timedelta(days=2))
     assert desk.carry_out(Verdict.CATCH_UP) is TickEnding.SETTLED
     assert desk.given[0].trigger == "catch_up"
-    assert desk.stands() == ("SUCCEEDED", None)
+    assert desk.current() == ("SUCCEEDED", None)
 
 
 def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +222,7 @@ def test_a_tick_that_became_too_late_on_the_way_is_missed(capsys: pytest.Capture
     desk = Desk()
     desk.clock.advance(5 * MINUTE)
     assert desk.carry_out() is TickEnding.SETTLED
-    assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
+    assert (desk.given, desk.current()) == ([], ("MISSED", "too_late"))
     assert told(capsys) == ["tick_missed"]
 
 
@@ -138,11 +230,11 @@ def test_a_missed_tick_becomes_a_row(capsys: pytest.CaptureFixture[str]) -> None
     """A row that exists already is not changed."""
     desk = Desk()
     assert desk.carry_out(Verdict.MISS) is TickEnding.SETTLED
-    assert (desk.given, desk.stands()) == ([], ("MISSED", "too_late"))
+    assert (desk.given, desk.current()) == ([], ("MISSED", "too_late"))
     done = Desk()
     done.claim_elsewhere().complete()
     assert done.carry_out(Verdict.MISS) is TickEnding.SETTLED
-    assert done.stands() == ("SUCCEEDED", None)
+    assert done.current() == ("SUCCEEDED", None)
     assert told(capsys) == ["tick_missed", "tick_refused"]
 
 
@@ -195,7 +287,7 @@ def test_a_failure_is_written_down_and_tried_again(error: Exception, silent: set
 
     desk.target = fail
     assert desk.carry_out() is TickEnding.FAILED
-    assert (desk.stands(), desk.dispatcher.silent) == (("FAILED", "error"), silent)
+    assert (desk.current(), desk.dispatcher.silent) == (("FAILED", "error"), silent)
     assert desk.carry_out(job=job(backoff_limit=1)) is TickEnding.SETTLED
     assert desk.carry_out(job=job(backoff_limit=1)) is TickEnding.SETTLED
     assert len(desk.given) == 2
@@ -222,7 +314,7 @@ def test_a_claim_that_would_not_last_for_the_call_is_given_back() -> None:
     desk = Desk(store)
     store.after_next_swap = lambda: desk.clock.advance(timedelta(seconds=11))
     assert desk.carry_out() is TickEnding.AGAIN
-    assert (desk.given, desk.stands()) == ([], ("FAILED", "interrupted"))
+    assert (desk.given, desk.current()) == ([], ("FAILED", "interrupted"))
     row = desk.row
     assert row is not None
     assert row.failures == 0

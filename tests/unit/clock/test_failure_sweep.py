@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cronce.client.observer import Observer
 from cronce.clock.dispatch import DispatchFailedError
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.errors import LedgerUnavailableError, RecordUnreadableError
@@ -200,7 +201,13 @@ def test_the_sweep_is_worth_its_name() -> None:
     assert TARGET_CALLS >= 2 * 6
 
 
-@pytest.mark.parametrize("fault", Fault)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, marks=[] if fault in (Fault.LOST, Fault.KILLED_AFTER) else pytest.mark.slow)
+        for fault in Fault
+    ],
+)
 def test_a_failure_at_each_call_of_the_store_loses_no_tick_and_doubles_none(fault: Fault) -> None:
     """A row that cannot be read stops its own tick; a process killed before it could record a dispatch repeats it."""
     for number in range(STORE_CALLS):
@@ -251,7 +258,7 @@ def test_a_row_that_cannot_be_read_stops_only_its_own_tick(capsys: pytest.Captur
     stage.process([job("beat"), job("other")])
     stage.play(30 * timedelta(seconds=1))
     other = stage.process([job("beat")], period="another")
-    other.ledger.mark_missed(f"{CLOCK}:beat", at(2 * MINUTE), reason="never_delivered", scheduled_at=None)
+    Observer(other.ledger).mark_missed(f"{CLOCK}:beat", at(2 * MINUTE), reason="never_delivered", scheduled_at=None)
     stage.processes.remove(other)
     rewritten(stage, (f"{CLOCK}:beat", f"run#{at(2 * MINUTE)}"), schema=99)
     stage.play(5 * MINUTE)

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from cronce.clock.plan import Verdict, dispatch_lease, judge, may_start, pause_before
+from cronce.clock.config import CommandTarget, SqsTarget, TaskTarget
+from cronce.clock.plan import Verdict, dispatch_lease, judge, look_again_at, may_start, pause_before
 from cronce.schedule import Every
 from cronce.vocabulary.policy import CatchUp
 from tests.support.clockwork import MINUTE, SECOND, T0, job
@@ -75,5 +76,24 @@ def test_half_of_the_workers_are_for_jobs_without_one(*, of_job: int, of_all: in
 @pytest.mark.parametrize("timeout", [1, 7, 10, 60, 300])
 def test_a_claim_is_trusted_for_longer_than_a_try_may_take(timeout: int) -> None:
     """Four fifths of the lease, less the time that the ledger may take."""
-    limit = timedelta(seconds=timeout)
-    assert dispatch_lease(job(timeout=limit)) * 4 / 5 >= limit + 8 * SECOND
+    limit, queue = timedelta(seconds=timeout), SqsTarget(url="https://sqs.eu-west-1.amazonaws.com/123456789012/digests")
+    for lease in (4 * SECOND, 60 * SECOND, timedelta.max):
+        assert dispatch_lease(job(timeout=limit, target=queue), lease) * 4 / 5 >= limit + 8 * SECOND
+
+
+@pytest.mark.parametrize(("lease", "expected"), [(4, 4), (24, 24), (25, 25), (26, 25), (60, 25)])
+def test_the_lease_of_a_command_or_a_task_is_at_most_the_clocks(lease: int, expected: int) -> None:
+    """It is renewed meanwhile. A command can be stopped when that fails, and ECS recognizes a second RunTask."""
+    for target in (CommandTarget(arguments=("true",)), TaskTarget(job="daily-digest")):
+        assert dispatch_lease(job(target=target), lease * SECOND) == expected * SECOND
+
+
+@pytest.mark.parametrize(
+    ("free_in", "tries", "expected"), [(None, 3, 4), (2.5, 3, 2.5), (9, 3, 4), (30, 9, 10), (-1, 3, 0.1), (0, 1, 0.1)]
+)
+def test_a_dispatch_in_progress_is_looked_at_again_when_its_lease_ends(
+    free_in: float | None, tries: int, expected: float
+) -> None:
+    """Or after the pause, if that is sooner; never at once."""
+    free_at = None if free_in is None else T0 + free_in * SECOND
+    assert look_again_at(free_at, T0, tries) == T0 + expected * SECOND

@@ -10,8 +10,8 @@ import pytest
 from cronce.clock.store_time import HOLD, StoreTime, TimedStore
 from cronce.protocol.records import run_key
 from cronce.stores.memory import MemoryStore
+from cronce.testing.clocks import HostClock, ManualClock
 from cronce.vocabulary.errors import LedgerUnavailableError
-from tests.support.clocks import HostClock, ManualClock
 from tests.support.clockwork import SECOND, T0
 
 if TYPE_CHECKING:

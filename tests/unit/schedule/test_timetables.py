@@ -56,6 +56,18 @@ def test_latest_keeps_the_newest_and_counts_the_others(timetable: Timetable) -> 
     )
 
 
+@pytest.mark.parametrize(
+    "timetable",
+    [*EVERY_MINUTE, parse("0 6 * * 0; 0 9 * * 1"), parse("at(2026-11-29T06:00:00)"), parse("0 6 * * *", start=T0)],
+)
+def test_a_tick_is_one_to_the_microsecond(timetable: Timetable) -> None:
+    """Just before, at, and just after it."""
+    instant = timedelta(microseconds=1)
+    assert [timetable.has_tick(at) for at in (T0 - instant, T0, T0 + instant)] == [False, True, False]
+    with pytest.raises(InputInvalidError, match="at:"):
+        timetable.has_tick(T0.replace(tzinfo=None))
+
+
 def test_latest_drops_nothing_at_its_bound() -> None:
     """Exactly as many ticks as requested, and one more."""
     assert Every(MINUTE).latest(after=T0, until=T0 + 3 * MINUTE, most=3).dropped == 0
@@ -326,3 +338,24 @@ def test_an_interval_has_whole_seconds(interval: timedelta) -> None:
     """At least one."""
     with pytest.raises(InputInvalidError, match=r"^interval: "):
         Every(interval)
+
+
+@pytest.mark.parametrize(
+    ("day", "tick"),
+    [
+        ("2026-11-29", datetime(2026, 11, 29, 5, tzinfo=UTC)),
+        ("2026-10-25", datetime(2026, 10, 25, 5, tzinfo=UTC)),  # the day on which the clocks go back
+        ("2026-02-30", None),
+        ("0001-01-01", None),
+        ("today", None),
+    ],
+)
+def test_the_tick_of_a_local_day(day: str, tick: datetime | None) -> None:
+    """None where the text is no day, or a day without a tick."""
+    assert parse("0 6 * * *", timezone="Europe/Berlin").tick_of_day(day, "Europe/Berlin") == tick
+
+
+def test_the_tick_of_a_day_of_a_rate_needs_its_start() -> None:
+    """An error of the timetable is none of the day."""
+    with pytest.raises(ScheduleInvalidError, match="start"):
+        parse("rate(1 day)").tick_of_day("2026-11-29", "UTC")

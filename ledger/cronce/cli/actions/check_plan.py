@@ -12,11 +12,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from cronce.cli.actions.check_guard import containers_of, guard_errors_of_job, guard_errors_of_task, started_container
 from cronce.clock.config import parse_config
-from cronce.schedule import PeriodForm, ScheduleInvalidError
+from cronce.schedule import PeriodForm, ScheduleInvalidError, expressions_in, joined
 from cronce.schedule.analysis import Analysis, analyse
 from cronce.vocabulary.durations import format_duration, parse_duration
-from cronce.vocabulary.environment import CLOCK, DATE_IN, JOB, LEDGER, MISSED_AFTER, POLICY
+from cronce.vocabulary.environment import (
+    CLOCK,
+    DATE_IN,
+    FURTHER_SCHEDULES,
+    JOB,
+    LEDGER,
+    MISSED_AFTER,
+    POLICY,
+    SCHEDULE_GROUP,
+)
 from cronce.vocabulary.errors import CronceError, InputInvalidError
 from cronce.vocabulary.names import checked_job
 from cronce.vocabulary.policy import CatchUp, Policy
@@ -68,12 +78,14 @@ def check_plan(document: object, *, now: datetime) -> Checked:
     """
     resources = [*_resources(document)]
     missed_after = _missed_after(resources)
+    tasks = {str(each.get("arn")): each for _, kind, each in resources if kind == "aws_ecs_task_definition"}
     jobs: list[str] = []
     findings: list[Finding] = []
     addresses: dict[tuple[str, str], str] = {}
     for address, kind, values in resources:
         if kind == "aws_ecs_task_definition":
             findings += _of_clock(address, values)
+            findings += [_error("guard-cannot-work", address, told) for told in guard_errors_of_task(values)]
         if kind != "aws_scheduler_schedule":
             continue
         text = _one(values.get("target")).get("input")
@@ -84,12 +96,19 @@ def check_plan(document: object, *, now: datetime) -> Checked:
         environment = _environment(text)
         if JOB not in environment:
             continue
-        job, ledger = environment[JOB], environment.get(LEDGER, "")
+        if str(values.get("schedule_expression")) in expressions_in(environment.get(FURTHER_SCHEDULES, "")):
+            continue  # checked with the first schedule of its job
+        # The URL of a ledger in PostgreSQL or Redis is a secret of the container; its jobs have a group of their own.
+        job, ledger = environment[JOB], environment.get(LEDGER) or str(values.get("group_name"))
         jobs.append(job)
         other = addresses.setdefault((ledger, job), address)
         if other != address:
             allowed = f"a name that no other job of this ledger uses; {other} uses it"
             findings.append(_error("job-name-used-twice", address, f"job: {job!r} is not usable; allowed: {allowed}"))
+        if LEDGER not in environment:
+            findings += _without_ledger(address, _one(values["target"]), tasks)
+        told_of = guard_errors_of_job(_one(values["target"]), tasks)
+        findings += [_error("guard-cannot-work", address, told) for told in told_of]
         planned = _Planned(
             address=address, values=values, environment=environment, missed_after=missed_after.get(ledger)
         )
@@ -131,7 +150,9 @@ def _of_job(planned: _Planned, now: datetime) -> Iterator[Finding]:
             f"flexible_window: {format_duration(window)} is not usable; allowed: less than the starting_deadline of"
             f" {format_duration(policy.starting_deadline)}; otherwise runs start too late by design",
         )
-    expression, zone = str(values.get("schedule_expression")), str(values.get("schedule_expression_timezone") or "UTC")
+    further, first = environment.get(FURTHER_SCHEDULES), str(values.get("schedule_expression"))
+    expression = joined([first, further]) if further else first
+    zone = str(values.get("schedule_expression_timezone") or "UTC")
     try:
         start, end = (_instant(values.get(name)) for name in ("start_date", "end_date"))
         analysis = analyse(expression, zone, start, end)
@@ -184,14 +205,24 @@ def _doubts(planned: _Planned, analysis: Analysis, policy: Policy, now: datetime
 
 def _of_clock(address: str, values: Mapping[str, Any]) -> Iterator[Finding]:
     """The configuration of a pinned clock."""
-    text = values.get("container_definitions")
-    for container in json.loads(text) if isinstance(text, str) else ():
-        environment = {each["name"]: each.get("value") for each in container.get("environment") or ()}
+    for container in containers_of(values).values():
+        environment = _variables(container)
         if isinstance(environment.get(CLOCK), str):
             try:
                 parse_config(json.loads(environment[CLOCK]), what=CLOCK)
             except (CronceError, ValueError) as error:
                 yield _error("clock-invalid", address, str(error))
+
+
+def _without_ledger(
+    address: str, target: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """A job whose container, if the plan knows it, does not get the URL of its ledger."""
+    container = started_container(target, tasks)
+    given = [each["name"] for kind in ("environment", "secrets") for each in container.get(kind) or ()]
+    if container and LEDGER not in given:
+        allowed = f"a container with {LEDGER}: secrets = [module.NAME.container_secret], of its external-ledger"
+        yield _error("ledger-missing", address, f"container {container['name']} is not usable; allowed: {allowed}")
 
 
 def _resources(document: object) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -212,14 +243,23 @@ def _resources(document: object) -> Iterator[tuple[str, str, Mapping[str, Any]]]
 
 
 def _missed_after(resources: list[tuple[str, str, Mapping[str, Any]]]) -> dict[str, timedelta]:
-    """The patience of each ledger's watchdog, as far as it is in the plan."""
-    found = {}
+    """The patience of each ledger's watchdog, a function or a service, as far as it is in the plan."""
+    watchdogs: list[Mapping[str, Any]] = []
     for _, kind, values in resources:
         if kind == "aws_lambda_function":
-            variables = _one(values.get("environment")).get("variables") or {}
-            if MISSED_AFTER in variables:
-                found[str(variables.get(LEDGER))] = parse_duration(variables[MISSED_AFTER], what=MISSED_AFTER)
-    return found
+            watchdogs.append(_one(values.get("environment")).get("variables") or {})
+        if kind == "aws_ecs_task_definition":
+            watchdogs += [_variables(container) for container in containers_of(values).values()]
+    return {
+        str(given.get(LEDGER) or given.get(SCHEDULE_GROUP)): parse_duration(given[MISSED_AFTER], what=MISSED_AFTER)
+        for given in watchdogs
+        if isinstance(given.get(MISSED_AFTER), str)
+    }
+
+
+def _variables(container: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables of a container definition by name."""
+    return {each["name"]: each.get("value") for each in container.get("environment") or ()}
 
 
 def _environment(text: str) -> dict[str, str]:

@@ -119,7 +119,7 @@ class Backfill:
         self.starting: Gap | None = None
         self._work, self._parallel, self._keep_going = work, parallel, keep_going
         self._halted = False
-        self._reported_waiting: tuple[str, str] | None = None
+        self._reported_waiting: tuple[str, str, str] | None = None
         for gap in gaps:
             if gap.is_done:
                 self.results[gap.period] = Result.ALREADY_DONE
@@ -166,7 +166,7 @@ class Backfill:
                 self.waiting.popleft()
                 done = verdict.reason is RefusalReason.ALREADY_SUCCEEDED
                 self._settle(gap, Result.ALREADY_DONE if done else Result.REFUSED, verdict.why, verdict.command)
-            elif verdict.wait_for.period == gap.period:
+            elif verdict.reason is RefusalReason.RUNNING_ELSEWHERE:
                 self.waiting.popleft()
                 self._open(gap, self._work.found(gap, verdict.wait_for))
             else:
@@ -187,8 +187,9 @@ class Backfill:
 
     def _report_waiting(self, gap: Gap, holder: RunRecord, verdict: Refuse) -> None:
         """Report once per holder, not at every look."""
-        if self._reported_waiting != (gap.period, holder.period):
-            self._reported_waiting = (gap.period, holder.period)
+        waiting = (gap.period, holder.job, holder.period)
+        if self._reported_waiting != waiting:
+            self._reported_waiting = waiting
             self._work.report_waiting(gap, verdict)
 
     def _open(self, gap: Gap, attempt: StartedAttempt) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from cronce.cli.actions.look_up import OWN_JOBS
+from cronce.client.at_once import AT_ONCE
 from cronce.client.ledger import Ledger
+from cronce.operate.look_up import OWN_JOBS
 
 if TYPE_CHECKING:
     from cronce.ecs import JobDefinition, Launcher
@@ -35,7 +36,9 @@ class KnownJob:
         return "suspended" if self.definition.policy.suspend else "enabled"
 
 
-def find_jobs(ledger: Ledger, launcher: Launcher | None) -> list[KnownJob]:
+def find_jobs(
+    ledger: Ledger, launcher: Launcher | None, *, done: Callable[[], object] = lambda: None
+) -> list[KnownJob]:
     """The jobs in the order of their names, without cronce's own rows.
 
     A ledger in DynamoDB adds none: only a scan of the whole table would find its jobs.
@@ -43,6 +46,7 @@ def find_jobs(ledger: Ledger, launcher: Launcher | None) -> list[KnownJob]:
     Args:
         ledger: The runs.
         launcher: Reads the schedules; None if there is no schedule group.
+        done: Called after each schedule that was read.
 
     Raises:
         LedgerUnavailableError: The store did not answer.
@@ -50,7 +54,7 @@ def find_jobs(ledger: Ledger, launcher: Launcher | None) -> list[KnownJob]:
         CallRefusedError: The group does not exist, or may not be read.
     """
     jobs = {name: KnownJob(name=name) for name in ledger.jobs() or () if not name.startswith(OWN_JOBS)}
-    for definition in launcher.jobs() if launcher else ():
+    for definition in launcher.jobs(at_once=AT_ONCE, done=done) if launcher else ():
         jobs[definition.job] = KnownJob(name=definition.job, definition=definition)
     return [jobs[name] for name in sorted(jobs)]
 

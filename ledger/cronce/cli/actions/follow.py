@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
-from cronce.cli.output.wording import length, short_owner, visible, why_ended
+from cronce.operate.wording import length, short_owner, visible, why_ended
 from cronce.protocol.records import Liveness, RunRecord
 from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.states import Reason, Status
@@ -197,6 +197,6 @@ def _took(run: RunRecord) -> str:
 
 
 def _why(run: RunRecord) -> str:
-    blocked_by = f" with {visible(run.blocked_by)}" if run.blocked_by else ""
+    blocked_by = f" with {visible(run.blocker)}" if run.blocker else ""
     why = why_ended(run.reason, run.exit_code, run.error) + blocked_by
     return f": {why}" if why else ""

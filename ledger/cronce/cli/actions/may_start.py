@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
 
-from cronce.cli.output.advice import Commands
-from cronce.cli.output.wording import age, length, short_owner
+from cronce.operate.advice import Commands
+from cronce.operate.wording import age, length, short_owner
 from cronce.protocol.by_person import MayNotStart, MayStart, attempt_after
 from cronce.protocol.observing import LOST_REASONS
 from cronce.protocol.overlap import Course
@@ -112,15 +112,16 @@ def in_words(decision: MayStart | MayNotStart, now: datetime, commands: Commands
     if isinstance(decision, MayNotStart):
         if beside is None:
             return _refuse(decision.reason, decision.run, now, commands)
-        why = f"another run of the job is active: {_active(beside, now)}. Wait until it has ended. To see it:"
+        which = "another run of the job" if beside.job == commands.job else "a run of its exclusion group"
+        why = f"{which} is active: {_beside(beside, now, commands)}. Wait until it has ended. To see it:"
         # A row without a lease never changes by itself, so waiting for it is of no use.
         wait_for = None if beside.liveness(now) is Liveness.NO_LEASE else beside
-        command = commands.show(beside.period)
+        command = commands.show(beside.period, beside.job)
         return Refuse(run=decision.run, reason=decision.reason, why=why, command=command, wait_for=wait_for)
     remark = ""
     if beside is not None:
-        remark = f"It will {'stop' if decision.course is Course.REPLACE else 'wait for'} {_active(beside, now)}"
-        remark = f"{remark} ({decision.course})."
+        act = "stop" if decision.course is Course.REPLACE else "wait for"
+        remark = f"It will {act} {_beside(beside, now, commands)} ({decision.course})."
     return Start(run=decision.run, forced=decision.forced, remark=remark)
 
 
@@ -153,6 +154,12 @@ def _refuse(reason: RefusalReason, run: RunRecord | None, now: datetime, command
             why = f"its task would be refused: {reason}"
             command = None
     return Refuse(run=run, reason=reason, why=why, command=command)
+
+
+def _beside(run: RunRecord, now: datetime, commands: Commands) -> str:
+    """Another active run, with its job if that is another job of the exclusion group."""
+    job = "" if run.job == commands.job else f"{run.job} "
+    return f"{job}{_active(run, now)}"
 
 
 def _active(run: RunRecord, now: datetime) -> str:

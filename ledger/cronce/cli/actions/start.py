@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import Refuse, Start, in_words
-from cronce.cli.output.advice import Commands
 from cronce.client.ledger import Ledger
+from cronce.operate.advice import Commands
 from cronce.protocol.by_person import variables_of
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason
@@ -18,19 +18,40 @@ from cronce.vocabulary.names import checked_line
 from cronce.vocabulary.states import Trigger
 
 if TYPE_CHECKING:
-    from cronce.ecs import JobDefinition, Launcher
+    from collections.abc import Mapping
+
+    from cronce.cli.actions.follow import Tasks
+    from cronce.ecs import Launched, NotLaunched
+    from cronce.ecs.reruns import StartableJob
+
+
+class StartsRuns(Protocol):
+    """Starts the work of a run: `Launcher`, or one of `cli.actions.host_start`."""
+
+    def run(
+        self,
+        definition: Any,  # noqa: ANN401  # of its own kind
+        period: str,
+        *,
+        scheduled_at: datetime | None,
+        trigger: Trigger,
+        attempt: int,
+        environment: Mapping[str, str],
+    ) -> Launched | NotLaunched:
+        """Start the work, with these variables for its claim."""
 
 
 class Starter:
-    """Starts runs of one job through the target of its schedule."""
+    """Starts runs of one job."""
 
     def __init__(
         self,
         ledger: Ledger,
-        launcher: Launcher,
-        definition: JobDefinition,
+        launcher: StartsRuns,
+        definition: StartableJob,
         commands: Commands,
         *,
+        tasks: Tasks | None,
         trigger: Trigger,
         actor: str,
         reason: str | None = None,
@@ -40,9 +61,10 @@ class Starter:
 
         Args:
             ledger: The runs.
-            launcher: Starts the tasks.
-            definition: The job, from its schedule.
+            launcher: Starts the work.
+            definition: The job.
             commands: The command lines to suggest; their period is replaced.
+            tasks: Says what became of started tasks; None if nothing can.
             trigger: MANUAL or BACKFILL.
             actor: The person; recorded.
             reason: Why; recorded.
@@ -55,7 +77,7 @@ class Starter:
             if text is not None:
                 checked_line(text, what=what)
         self.ledger, self.definition = ledger, definition
-        self._launcher, self._commands = launcher, commands
+        self._launcher, self._tasks, self._commands = launcher, tasks, commands
         self._trigger, self._actor, self._reason, self._force = trigger, actor, reason, force
 
     def may_start(self, period: str) -> Start | Refuse:
@@ -70,7 +92,7 @@ class Starter:
         return in_words(decision, now, replace(self._commands, period=period))
 
     def start(self, period: str, start: Start) -> StartedAttempt | str:
-        """Start the task, or return the reason why ECS did not.
+        """Start the work, or return the reason why that failed.
 
         Raises:
             CallUnavailableError: ECS did not answer. Starting again with the same arguments starts no second task.
@@ -95,7 +117,7 @@ class Starter:
         """Follows that attempt; `task` is None for one that another start began."""
         return StartedAttempt(
             self.ledger,
-            self._launcher,
+            self._tasks,
             job=self.definition.job,
             period=period,
             attempt=attempt,

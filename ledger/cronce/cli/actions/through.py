@@ -11,7 +11,7 @@ from typing import Any
 from cronce.aws.errors import CallRefusedError, CallUnavailableError
 from cronce.aws.sdk import Service
 from cronce.cli.actions.may_start import Refuse, Start, in_words
-from cronce.cli.output.advice import Commands
+from cronce.operate.advice import Commands
 from cronce.protocol.by_person import MayNotStart, MayStart
 from cronce.protocol.overlap import Course
 from cronce.protocol.records import RunRecord

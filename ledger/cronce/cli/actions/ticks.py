@@ -9,11 +9,12 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cronce.schedule import Schedule, instant_of
+from cronce.schedule import Timetable, instant_of
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.names import scheduled_time_of
 
 if TYPE_CHECKING:
+    from cronce.cli.actions.host_start import HostJob
     from cronce.ecs import JobDefinition
 
 _INSTANT = timedelta(microseconds=1)
@@ -56,12 +57,12 @@ def moment_of(text: str, timezone: str, *, what: str, end: bool = False) -> date
         raise InputInvalidError(what, text, allowed) from None
 
 
-def ticks_between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
+def ticks_between(schedule: Timetable, start: datetime, end: datetime) -> Iterator[datetime]:
     """The ticks from `start` to `end`, both included, as in "from Monday to Friday"."""
     return schedule.between(start, end + _INSTANT)
 
 
-def check_is_due(definition: JobDefinition, period: str, *, now: datetime) -> None:
+def check_is_due(definition: JobDefinition | HostJob, period: str, *, now: datetime) -> None:
     """Refuse a period that is not the one of a tick that was due.
 
     Any other period is another run: work done for `2026-11-29T05:00:00Z` would be repeated for
@@ -81,7 +82,23 @@ def check_is_due(definition: JobDefinition, period: str, *, now: datetime) -> No
     raise InputInvalidError("PERIOD", period, f"{allowed}; or --unscheduled")
 
 
-def _meant(schedule: Schedule, period: str, now: datetime) -> list[datetime]:
+def newest_due(definition: JobDefinition | HostJob, *, now: datetime) -> str:
+    """The period of the newest tick that was due.
+
+    Raises:
+        InputInvalidError: The job has no ticks that are known, or none was due yet. Nothing is taken from the clock.
+    """
+    allowed = "a job with a tick that was due; give the PERIOD that you mean"
+    if not definition.ticks_are_known:
+        raise InputInvalidError("--now", definition.job, allowed)
+    until = now if definition.end is None else min(now, definition.end - _INSTANT)
+    tick = definition.schedule.previous(until + _INSTANT)
+    if tick is None:
+        raise InputInvalidError("--now", definition.job, allowed)
+    return definition.period_of(tick)
+
+
+def _meant(schedule: Timetable, period: str, now: datetime) -> list[datetime]:
     """The ticks that the person may mean by that period."""
     if _DAY.fullmatch(period):
         with suppress(InputInvalidError):

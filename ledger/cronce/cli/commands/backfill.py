@@ -21,16 +21,17 @@ from cronce.cli.app import (
     commands_for,
     group_option,
     json_option,
-    launcher_for,
     ledger_option,
     opened,
     operator,
 )
+from cronce.cli.arguments import job_argument
 from cronce.cli.output.documents import as_json, backfill_document
-from cronce.cli.parameters import JOB, TEXT
+from cronce.cli.parameters import TEXT
+from cronce.cli.ways import WithCommand, command_suffix, config_option, way_for
 from cronce.client.ledger import Ledger
 from cronce.protocol.records import RunRecord, UnreadableRow
-from cronce.schedule import Schedule
+from cronce.schedule import Timetable
 from cronce.stores.store import Bound
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import CronceError, InputInvalidError
@@ -39,6 +40,7 @@ from cronce.vocabulary.policy import ConcurrencyPolicy
 from cronce.vocabulary.states import Status, Trigger
 
 if TYPE_CHECKING:
+    from cronce.cli.actions.host_start import HostJob
     from cronce.cli.output.backfill import BackfillReport
     from cronce.ecs import JobDefinition
 
@@ -51,14 +53,21 @@ _MOST_A_PAGE = 1000
 
 @click.command(
     "backfill",
+    cls=WithCommand,
     epilog="""\b
 Examples:
   cronce backfill daily-digest --from 2026-11-01 --to 2026-11-28
   cronce backfill daily-digest --from 2026-11-01 --to 2026-11-28 --yes
   cronce backfill hourly --from 2026-11-28T06:00:00Z \\
       --to 2026-11-28T12:00:00Z --yes --parallel 3
+  cronce backfill daily-digest --from 2026-11-01 --to 2026-11-28 --yes \\
+      --config clock.toml -- ./send-digest --day '{period}'
 
 \b
+Without ECS, --config has the schedule. Each run is started through the target
+of the clock's job; COMMAND runs here instead, under the guard of 'cronce
+exec', with CRONCE_POLICY, one period after the other.
+
 The ticks are those of the schedule as it is now. Days and times without a
 zone are read in the schedule's zone. Both ends are included; ticks that are
 not due yet are left out. A run that succeeded is never repeated, so you can
@@ -74,7 +83,7 @@ The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
 {"period", "local", "was", "result"}, with result null without --yes. With
 --yes it is printed at the end; progress is reported on stderr.""",
 )
-@click.argument("job", callback=JOB)
+@job_argument
 @click.option("--from", "start", metavar="T", callback=TEXT, required=True, help="The first day or time.")
 @click.option("--to", "end", metavar="T", callback=TEXT, required=True, help="The last day or time, included.")
 @click.option(
@@ -99,6 +108,7 @@ The JSON document is {"job", "from", "to", "ticks", "counts"}; a tick is
 )
 @click.option("--reason", metavar="TEXT", callback=TEXT, help="Why; recorded with each run.")
 @click.option("--actor", metavar="NAME", callback=TEXT, help="Who asks; recorded.  [default: you, as user@host]")
+@config_option
 @json_option
 @group_option
 @ledger_option
@@ -115,6 +125,7 @@ def command(
     limit: int,
     reason: str | None,
     actor: str | None,
+    config: str | None,
     as_document: bool,
     group: str | None,
     url: str | None,
@@ -128,19 +139,22 @@ def command(
 
     commands = commands_for(ctx, job, "-")
     with opened(url) as ledger:
-        launcher = launcher_for(url, group)
-        definition = launcher.find(job)
+        way = way_for(ctx, ledger, job, url=url, group=group, config=config)
+        definition = way.definition
         check_ticks_are_known(definition)
         policy, schedule = definition.policy, definition.schedule
         if parallel > 1 and policy.concurrency_policy is not ConcurrencyPolicy.ALLOW:
             allowed = f"1: runs of {job} must not overlap ({policy.concurrency_policy}); only ALLOW takes more"
             raise InputInvalidError("--parallel", parallel, allowed)
+        if parallel > 1 and way.is_here:
+            raise InputInvalidError("--parallel", parallel, "1 with COMMAND: it runs in this process")
         now = datetime.now(UTC)
         starter = Starter(
             ledger,
-            launcher,
+            way.launcher,
             definition,
             commands,
+            tasks=way.tasks,
             trigger=Trigger.BACKFILL,
             actor=actor or operator(),
             reason=reason,
@@ -151,7 +165,7 @@ def command(
         gaps = plan(ticks, _existing(ledger, job, [*ticks.values()]), policy.on_lost, now)
         report = BackfillReport(schedule, gaps, on_stderr=as_document)
         filling = Backfill(gaps, _Work(starter, report), parallel=parallel, keep_going=keep_going)
-        again = commands.backfill(_options(ctx))
+        again = f"{commands.backfill(_options(ctx))}{command_suffix(ctx)}"
         try:
             if not dry_run:
                 code = _fill(filling, report, again)
@@ -178,13 +192,14 @@ def _options(ctx: click.Context) -> list[str]:
             ("limit", "limit"),
             ("reason", "reason"),
             ("actor", "actor"),
+            ("config", "config"),
         )
         if ctx.get_parameter_source(param) is click.core.ParameterSource.COMMANDLINE
     ]
     return [f"{name}={value}" for name, value in given] + ["--keep-going"] * ctx.params["keep_going"] + ["--yes"]
 
 
-def _check_periods(ledger: Ledger, definition: JobDefinition) -> None:
+def _check_periods(ledger: Ledger, definition: JobDefinition | HostJob) -> None:
     """Refuse a job that names its own periods: each tick would seem missing, and its work would be repeated."""
     newest = ledger.page(definition.job).runs
     if newest and not any(definition.is_period(run.period) for run in newest):
@@ -192,7 +207,7 @@ def _check_periods(ledger: Ledger, definition: JobDefinition) -> None:
         raise InputInvalidError("JOB", definition.job, f"{allowed}. Start single runs with 'cronce rerun'")
 
 
-def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]:
+def _span(schedule: Timetable, start: str, end: str) -> tuple[datetime, datetime]:
     since, until = (
         moment_of(start, schedule.timezone, what="--from"),
         moment_of(end, schedule.timezone, what="--to", end=True),
@@ -203,7 +218,7 @@ def _span(schedule: Schedule, start: str, end: str) -> tuple[datetime, datetime]
 
 
 def _ticks(
-    definition: JobDefinition, since: datetime, until: datetime, *, limit: int, now: datetime
+    definition: JobDefinition | HostJob, since: datetime, until: datetime, *, limit: int, now: datetime
 ) -> dict[datetime, str]:
     """The ticks that were due, with their periods. One run before its time would be refused as done when it is due."""
     end = definition.end
@@ -223,11 +238,12 @@ def _skipped_for(ledger: Ledger, gaps: Sequence[Gap], *, since: datetime, job: s
         run
         for run in reversed(ledger.page(job).runs)
         if run.status is Status.SKIPPED and run.blocked_by in ours and run.period not in ours
+        if run.blocked_by_job is None
         if run.finished_at is not None and run.finished_at >= since
     ]
 
 
-def _has_coming(schedule: Schedule, now: datetime, until: datetime) -> bool:
+def _has_coming(schedule: Timetable, now: datetime, until: datetime) -> bool:
     coming = schedule.next(now)
     return coming is not None and coming <= until
 

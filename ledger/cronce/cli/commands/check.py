@@ -10,7 +10,7 @@ import click
 
 from cronce.cli.actions.check_plan import check_plan
 from cronce.cli.app import json_option
-from cronce.cli.output.wording import visible
+from cronce.operate.wording import visible
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import InputInvalidError
 

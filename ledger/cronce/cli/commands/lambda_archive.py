@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from cronce.cli.actions.lambda_archive import lambda_archive, missing_packages
 from cronce.cli.app import json_option
-from cronce.cli.output.wording import visible
-from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.cli.output.files import not_written, write_whole
+from cronce.operate.wording import visible
+from cronce.portable.lambda_archive import lambda_archive, missing_packages
+from cronce.vocabulary.errors import InputMissingError
 
 
 @click.command(
@@ -39,13 +40,10 @@ def command(*, file: Path, as_document: bool) -> None:
     if missing := missing_packages():
         raise InputMissingError(f"the package {', '.join(missing)}", "pip install 'cronce[cli]'")
     archive = lambda_archive()
-    scratch = file.with_name(f"{file.name}.new")
     try:
-        scratch.write_bytes(archive)
-        scratch.replace(file)
+        write_whole(file, archive, replace=True)
     except (OSError, ValueError) as error:
-        cause = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputInvalidError("FILE", str(file), f"a file in an existing, writable folder ({cause})") from None
+        raise not_written("FILE", file, error) from None
     digest = hashlib.sha256(archive)
     encoded = base64.b64encode(digest.digest()).decode()
     if as_document:

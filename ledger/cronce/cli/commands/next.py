@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
 from cronce.cli.actions.ticks import is_expression, moment_of
-from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option
-from cronce.cli.output.wording import visible
+from cronce.cli.app import check_ticks_are_known, group_option, json_option, launcher_for, ledger_option, opened
+from cronce.cli.arguments import complete_job
 from cronce.cli.parameters import TEXT
+from cronce.operate.pauses import pause_remark
+from cronce.operate.wording import visible
 from cronce.schedule import Kind, Schedule, ScheduleInvalidError, Timetable, parse, zone_data
+from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 from cronce.vocabulary.names import period_of
@@ -26,32 +28,50 @@ _MOST = 1000
 _OPTION_OF_FIELD = {"start": "--from", "timezone": "--timezone"}
 
 
+class _OneArgument(click.Command):
+    """A command that says how an expression becomes one argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "extra argument" not in error.message:
+                raise
+            text = "More than one argument. Quote an EXPRESSION: cronce next '0 6 * * *'."
+            raise click.UsageError(text, ctx) from None
+
+
 @click.command(
     "next",
+    cls=_OneArgument,
     epilog="""\b
 Examples:
   cronce next '0 6 * * 1-5' --timezone Europe/Berlin
   cronce next 'cron(30 2 * * ? *)' --timezone America/New_York \\
       --from 2026-03-07
+  cronce next '0 6 * * 1-5; 0 9 * * 0' --count 10
   cronce next daily-digest --count 20
   cronce next daily-digest --config clock.toml
 
 An argument with brackets or spaces, or with @ in front, is an EXPRESSION.
-Without --timezone it is read in UTC. A rate counts from --from.
+Without --timezone it is read in UTC. A rate counts from --from. Several cron
+expressions have ';' between them.
 
 \b
-The JSON document is {"job", "schedule", "timezone", "remark", "waiting",
-"ticks"}: job is null for an EXPRESSION, and remark says why the ticks do not
-become runs (null if they do). A tick is {"period", "local", "note"}: the
-period of its run, the instant of the tick in the schedule's zone, and how
-daylight saving affects it ("" if it does not). waiting has the retries and
+The JSON document is {"job", "schedule", "timezone", "remark", "delay",
+"waiting", "ticks"}: job is null for an EXPRESSION, remark says why the ticks
+do not become runs (null if they do), and delay how long after its time a
+clock sends each of them because of its jitter, such as "17s" (null for none).
+A tick is {"period", "local", "note"}: the period of its run, the instant of
+the tick in the schedule's zone, and how daylight saving affects it ("" if it
+does not). waiting has the retries and
 catch-ups that machines have arranged: {"period", "trigger", "starts_at"}.
 
 \b
 Exit codes: 0 listed, even if there are no ticks; 1 unknown job; 64 bad usage,
 such as an invalid expression; 69 the schedules cannot be used.""",
 )
-@click.argument("what", metavar="JOB|EXPRESSION", callback=TEXT)
+@click.argument("what", metavar="JOB|EXPRESSION", callback=TEXT, shell_complete=complete_job)
 @click.option("--timezone", metavar="TZ", callback=TEXT, help="The time zone of an EXPRESSION, such as Europe/Berlin.")
 @click.option(
     "--from",
@@ -104,6 +124,7 @@ def command(
             "schedule": table.expression,
             "timezone": table.ticks.timezone,
             "remark": table.remark or None,
+            "delay": format_duration(table.delay) if table.delay else None,
             "waiting": [waiting_document(task) for task in table.waiting],
             "ticks": [tick_document(tick, period) for tick, period in zip(ticks, periods, strict=True)],
         }
@@ -116,6 +137,8 @@ def command(
     console.say(f"{name}{table.ticks.describe()}")
     if table.remark:
         console.say(f"{table.remark[0].upper()}{table.remark[1:]}.")
+    if table.delay:
+        console.say(f"Each is sent {format_duration(table.delay)} later, because of the job's jitter.")
     if copies := zone_data(table.ticks.timezone):
         console.say(f"Time zone data: {copies[0]}.")
     if ticks:
@@ -142,6 +165,7 @@ class _Timetable:
         period_of: The period of a tick's run.
         end: No ticks from this instant on; None for no end.
         remark: Why these ticks do not become runs; empty if they do.
+        delay: How long after its time a clock sends each tick.
         waiting: The job's tasks that machines have arranged, besides its ticks.
     """
 
@@ -151,6 +175,7 @@ class _Timetable:
     period_of: Callable[[datetime], str] = period_of
     end: datetime | None = None
     remark: str = ""
+    delay: timedelta = timedelta(0)
     waiting: Sequence[WaitingTask] = ()
 
     @property
@@ -182,7 +207,12 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
     launcher = launcher_for(url, group)
     definition = launcher.find(job)
     check_ticks_are_known(definition)
+    paused = None
+    if url:
+        with opened(url) as ledger:
+            paused = pause_remark(ledger, job, datetime.now(UTC))
     remarks = [
+        paused or "",
         "" if definition.enabled else "its schedule is disabled: none of these ticks will be delivered",
         "the job is suspended: each of these ticks will be skipped" if definition.policy.suspend else "",
     ]
@@ -198,18 +228,11 @@ def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
 
 
 def _of_clock(job: str, config: str) -> _Timetable:
-    from cronce.clock.config import config_from_toml  # noqa: PLC0415  # only what is used is loaded
+    from cronce.cli.actions.host_start import job_of_config  # noqa: PLC0415  # only what is used is loaded
 
-    try:
-        text = Path(config).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputInvalidError("--config", config, f"a readable TOML file ({cause})") from None
-    jobs = {each.name: each for each in config_from_toml(text, what=config)}
-    if job not in jobs:
-        raise InputInvalidError("JOB", job, f"a job of {config}: {', '.join(jobs)}")
-    timetable = jobs[job].timetable
+    found = job_of_config(job, config)
+    timetable = found.timetable
     if timetable is None:
         raise InputInvalidError("JOB", job, f"a job of {config} with a schedule; only people start this one")
-    remark = "the job is suspended, so each of these is skipped" if jobs[job].suspend else ""
-    return _Timetable(ticks=timetable, job=job, period_of=jobs[job].period, remark=remark)
+    remark = "the job is suspended, so each of these is skipped" if found.suspend else ""
+    return _Timetable(ticks=timetable, job=job, period_of=found.period, remark=remark, delay=found.delay)

@@ -11,25 +11,27 @@ from datetime import UTC, datetime
 import click
 
 from cronce.cli.actions.follow import StartedAttempt
-from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import Refuse, Start
 from cronce.cli.actions.start import Starter
 from cronce.cli.actions.through import Arranged, NotArranged, RerunFunction
-from cronce.cli.actions.ticks import check_is_due
+from cronce.cli.actions.ticks import check_is_due, newest_due
 from cronce.cli.app import (
     commands_for,
     complain,
     group_option,
     json_option,
-    launcher_for,
     ledger_option,
     opened,
     operator,
 )
-from cronce.cli.output.advice import Commands
-from cronce.cli.output.wording import short_owner, visible
-from cronce.cli.parameters import FUNCTION, JOB, PERIOD, TEXT
+from cronce.cli.arguments import complete_period, job_argument
+from cronce.cli.parameters import FUNCTION, PERIOD, TEXT
+from cronce.cli.ways import COMMAND_WORDS, WithCommand, config_option, way_for
 from cronce.client.ledger import Ledger
+from cronce.operate.advice import Commands
+from cronce.operate.look_up import RowKind, kind_by_name
+from cronce.operate.pauses import pause_remark
+from cronce.operate.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
 from cronce.stores.urls import region_of
 from cronce.vocabulary import exit_codes
@@ -46,31 +48,40 @@ _BAD_USAGE = ("INVALID", "NO_TICK")
 
 @click.command(
     "rerun",
+    cls=WithCommand,
     epilog="""\b
 Examples:
   cronce rerun daily-digest 2026-11-29T05:00:00Z --follow
   cronce rerun daily-digest 2026-11-29T05:00:00Z --force \\
       --reason "half of the mails went to spam"
+  cronce rerun daily-digest --now --config clock.toml
+  cronce rerun daily-digest 2026-11-29 -- ./send-digest --day '{period}'
 
 A run that is active, done or held is refused, with what to do instead.
 PERIOD must be a tick of the job's schedule, or a run in the ledger.
+
+Without ECS, --config starts the run through the target of the clock's job, and
+COMMAND runs here, under the guard of 'cronce exec', with CRONCE_POLICY. Without
+a schedule, PERIOD is any period: nothing is taken from the clock.
 
 With --through, a function of the ledger's stack checks the same, and has the
 task started within two minutes. You need permission to invoke it, and with
 --follow to read the ledger.
 
 \b
-Exit codes: 0 the task was started (with --follow: and the run succeeded);
-1 it was not started, or the run failed; 64 bad usage; 69 the ledger, the
-schedules, ECS or the function cannot be used.
+Exit codes: 0 the task was started (with --follow or COMMAND: and the run
+succeeded); 1 it was not started, or the run failed; 64 bad usage; 69 the
+ledger, the schedules, ECS or the function cannot be used; 130 a signal
+stopped COMMAND.
 
 The JSON document is {"job", "period", "started", "attempt", "task", "reason",
 "run"}: reason says why nothing was started or why the run failed, run is the
-run at the end. With --through, task is null, and without --follow run has
+run at the end. COMMAND's own output then goes to stderr. With --through, task is null, and without --follow run has
 only what the function saw.""",
 )
-@click.argument("job", callback=JOB)
-@click.argument("period", callback=PERIOD)
+@job_argument
+@click.argument("period", callback=PERIOD, required=False, shell_complete=complete_period)
+@click.option("--now", "newest", is_flag=True, help="The newest tick that was due, instead of PERIOD.")
 @click.option("--reason", metavar="TEXT", callback=TEXT, help="Why; recorded with the run.")
 @click.option("--force", is_flag=True, help="Repeat a success, or take over a held run; needs --reason.")
 @click.option("--follow", is_flag=True, help="Wait until the run has ended, and report its progress.")
@@ -84,6 +95,7 @@ only what the function saw.""",
     show_envvar=True,
     help="Have the ledger's rerun function start the task.",
 )
+@config_option
 @json_option
 @group_option
 @ledger_option
@@ -92,40 +104,50 @@ def command(
     ctx: click.Context,
     *,
     job: str,
-    period: str,
+    period: str | None,
+    newest: bool,
     reason: str | None,
     force: bool,
     follow: bool,
     actor: str | None,
     unscheduled: bool,
     through: str | None,
+    config: str | None,
     as_document: bool,
     group: str | None,
     url: str | None,
 ) -> int:
-    """Start the task of one period of JOB, as its schedule does."""
+    """Start one period of JOB: its task, target or command."""
+    if newest is (period is not None):
+        raise click.UsageError("Give either PERIOD or --now.", ctx)
     if force and not reason:
         raise click.UsageError("--force needs --reason TEXT, which is recorded with the run.", ctx)
     if through and unscheduled:
         text = f"--unscheduled is not possible with --through ({RERUN_FUNCTION}): the function takes no other periods."
         raise click.UsageError(text, ctx)
-    _check_is_a_run(job, period)
-    commands = commands_for(ctx, job, period)
+    if through and (newest or config or ctx.meta.get(COMMAND_WORDS)):
+        raise click.UsageError("--through starts the task of a PERIOD, without --now, --config and COMMAND.", ctx)
+    _check_is_a_run(job, period or "-")
     with opened(url) as ledger:
         if through:
+            assert period is not None  # noqa: S101  # checked above
+            commands = commands_for(ctx, job, period)
             function = RerunFunction(through, region=region_of(url or ""))
             report = _Report(job, period, as_document=as_document)
             answer = function.arrange(
                 commands, actor=actor or operator(), reason=reason, force=force, now=datetime.now(UTC)
             )
             return _arranged(answer, ledger, report, commands, follow=follow)
-        launcher = launcher_for(url, group)
-        definition = launcher.find(job)
+        way = way_for(ctx, ledger, job, url=url, group=group, config=config)
+        definition = way.definition
+        period = period or newest_due(definition, now=datetime.now(UTC))
+        commands = commands_for(ctx, job, period)
         starter = Starter(
             ledger,
-            launcher,
+            way.launcher,
             definition,
             commands,
+            tasks=way.tasks,
             trigger=Trigger.MANUAL,
             actor=actor or operator(),
             reason=reason,
@@ -135,13 +157,22 @@ def command(
         if verdict.run is None and not unscheduled and definition.ticks_are_known:
             check_is_due(definition, period, now=datetime.now(UTC))
         report = _Report(job, period, as_document=as_document)
+        if newest:
+            report.newest()
         if isinstance(verdict, Refuse):
             return report.not_started(verdict.reason, verdict.why, verdict.run, command=verdict.command)
+        report.remark(pause_remark(ledger, job, datetime.now(UTC)))
+        if way.is_here:
+            report.runs_here(verdict)
         started = starter.start(period, verdict)
         if isinstance(started, str):
-            return report.not_started("NOT_LAUNCHED", started, verdict.run)
-        report.started(started, verdict, commands, follow=follow)
-        return _follow(started, report, commands) if follow else report.ended(started)
+            tried = starter.attempt(period, verdict.run, verdict.attempt)
+            if tried.look(datetime.now(UTC)) is None:
+                return report.not_started("NOT_LAUNCHED", started, verdict.run)
+            return report.ended(tried)
+        if not way.is_here:
+            report.started(started, verdict, commands, follow=follow, by_target=way.tasks is None)
+        return _follow(started, report, commands) if follow or way.is_here else report.ended(started)
 
 
 def _arranged(
@@ -211,11 +242,28 @@ class _Report:
         self._print_document(started=False, attempt=None, task=None, reason=reason, run=run)
         return complain(f"{self._name} is not started: {why}", code, command=command)
 
-    def started(self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool) -> None:
+    def remark(self, remark: str | None) -> None:
+        """Report that the job is paused, which does not bind a person."""
+        if remark is not None:
+            self._console.say(f"{remark} (This start is yours, so it is not bound by that.)")
+
+    def newest(self) -> None:
+        """Report which period `--now` means."""
+        self._console.say(f"{self._name} is the newest tick that was due.")
+
+    def runs_here(self, start: Start) -> None:
+        """Report that the command is about to run in this process."""
+        self._console.say(f"Running {self._name} here: attempt {start.attempt}.")
+        if start.remark:
+            self._console.say(visible(start.remark))
+
+    def started(
+        self, started: StartedAttempt, start: Start, commands: Commands, *, follow: bool, by_target: bool
+    ) -> None:
         """Report that the task was started."""
         task = short_owner(started.task or "")
         self._console.say(f"Started {self._name}: attempt {started.attempt}, {task}.")
-        self._say_what_follows(start, commands, follow=follow)
+        self._say_what_follows(start, commands, follow=follow, started_by_target=by_target)
 
     def arranged(
         self, started: StartedAttempt, start: Start, commands: Commands, *, before: bool, follow: bool
@@ -227,11 +275,16 @@ class _Report:
             self._console.say(text)
         self._say_what_follows(start, commands, follow=follow)
 
-    def _say_what_follows(self, start: Start, commands: Commands, *, follow: bool) -> None:
+    def _say_what_follows(
+        self, start: Start, commands: Commands, *, follow: bool, started_by_target: bool = False
+    ) -> None:
         if start.remark:
             self._console.say(visible(start.remark))
         if not follow:
-            self._console.say("It claims the run when its container is up. To see the run:")
+            claims = "It claims the run when its container is up."
+            if started_by_target:
+                claims = "Its work claims the run; work that does not ask the ledger leaves no row."
+            self._console.say(f"{claims} To see the run:")
             self._console.print_command(commands.show())
 
     @contextmanager

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 
 import click
 
-from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.app import complain_if_unknown, json_option, ledger_option, look_up_row, opened
-from cronce.cli.output.advice import deserves_a_look, may_be_run_again
-from cronce.cli.output.wording import visible
-from cronce.cli.parameters import JOB, PERIOD
+from cronce.cli.arguments import job_argument
+from cronce.cli.parameters import PERIOD
 from cronce.client.ledger import Ledger
+from cronce.operate.advice import deserves_a_look, may_be_run_again
+from cronce.operate.look_up import RowKind, kind_by_name
+from cronce.operate.pauses import pause_remark
+from cronce.operate.wording import visible
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.errors import InputInvalidError
@@ -46,7 +48,7 @@ that this version cannot read; and the value of --before for the next page
 Exit codes: 0 listed, even if there are no runs; 1 the job does not exist;
 64 bad usage; 69 the ledger cannot be used.""",
 )
-@click.argument("job", callback=JOB)
+@job_argument
 @click.option(
     "--limit", metavar="N", type=click.IntRange(1, _MOST_A_PAGE), default=20, show_default=True, help="At most N runs."
 )
@@ -99,6 +101,8 @@ def command(
             about, _ = look_up_row(ctx, ledger, job, "")
             state = "" if about.enabled else " Its schedule is disabled."
             click.echo(f"No runs of {visible(job)}{matching}{earlier} in {visible(ledger.where)}.{state}")
+        if not as_document and not is_unknown and (remark := pause_remark(ledger, job, now)):
+            click.echo(remark)
         if statuses and unreadable and not as_document:
             rows = f"{len(unreadable)} row{'s' if len(unreadable) > 1 else ''} cannot be read"
             click.echo(f"{rows}: {', '.join(visible(row.period) for row in unreadable)}")
@@ -122,7 +126,8 @@ def _check_before(ledger: Ledger, job: str, before: str) -> None:
 
 
 def _print_table(runs: Sequence[RunRecord | UnreadableRow], now: datetime) -> None:
-    from cronce.cli.output.tables import PlainConsole, runs_table  # noqa: PLC0415  # rich
+    from cronce.cli.output.runs import runs_table  # noqa: PLC0415  # rich
+    from cronce.cli.output.tables import PlainConsole  # noqa: PLC0415
 
     console = PlainConsole()
     console.print(runs_table(runs, now=now, width=console.width))
@@ -141,7 +146,7 @@ def _print_hint(ctx: click.Context, ledger: Ledger, runs: Sequence[RunRecord], n
     console.say(
         f"Why {visible(odd.period)} did not succeed, and what to do:" if is_run else "What to do about this row:"
     )
-    console.print_command(commands.show())
+    console.print_command(commands.why() if about.kind is RowKind.RUN else commands.show())
     if may_be_run_again(odd, now, about):
         console.say("To run it again now:")
         console.print_command(commands.run_again())

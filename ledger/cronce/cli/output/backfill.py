@@ -17,9 +17,9 @@ from cronce.cli.actions.follow import StartedAttempt
 from cronce.cli.actions.may_start import PeriodState, Refuse
 from cronce.cli.actions.ticks import local_of
 from cronce.cli.output.tables import PlainConsole, gaps_table
-from cronce.cli.output.wording import short_owner, visible
+from cronce.operate.wording import short_owner, visible
 from cronce.protocol.records import RunRecord
-from cronce.schedule import Schedule
+from cronce.schedule import Timetable
 
 _RESULT_WORDS = {
     Result.ALREADY_DONE: "already done",
@@ -32,7 +32,7 @@ _RESULT_WORDS = {
 class BackfillReport:
     """Prints the plan and the progress: a line per event, and a bar on a terminal."""
 
-    def __init__(self, schedule: Schedule, gaps: Sequence[Gap], *, on_stderr: bool) -> None:
+    def __init__(self, schedule: Timetable, gaps: Sequence[Gap], *, on_stderr: bool) -> None:
         self._console = PlainConsole(sys.stderr if on_stderr else None)
         self._schedule, self._gaps = schedule, gaps
         self._filling: Backfill | None = None

@@ -1,4 +1,4 @@
-"""Tables and pages about runs and ticks, on rich; they fit 80 columns.
+"""The console, tables that fit 80 columns, and those of ticks, on rich.
 
 Text from the ledger is always a `Text` of `visible` characters, so that neither escape sequences
 nor rich's markup in a name or an error take effect.
@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
@@ -21,17 +21,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cronce.cli.actions.fill import Gap
-from cronce.cli.actions.find_jobs import KnownJob
-from cronce.cli.actions.look_up import RowKind, kind_by_name
 from cronce.cli.actions.may_start import PeriodState
 from cronce.cli.actions.ticks import local_of
-from cronce.cli.output.advice import Advice
-from cronce.cli.output.wording import age, length, moment, one_line, short_owner, visible, visible_lines, why_ended
-from cronce.protocol.records import Liveness, PastAttempt, RunRecord, UnreadableRow
-from cronce.schedule import Preview, ScheduleInvalidError
+from cronce.operate.advice import Advice
+from cronce.operate.wording import age, visible
+from cronce.schedule import Preview
 from cronce.vocabulary.names import period_of
-from cronce.vocabulary.payloads import shortened
-from cronce.vocabulary.states import Reason, Status
+from cronce.vocabulary.states import Status
 
 STATUS_STYLES = {
     Status.RUNNING: "cyan",
@@ -60,15 +56,14 @@ _THEN = {
     PeriodState.UNREADABLE: "none: a newer cronce has to read it",
 }
 
-_WIDE = 110
+WIDE = 110
 """The width from which tables have owners and full times."""
 
 _NARROW = 76
 """Below this width a table becomes text: a column would be too narrow to read."""
 
 _PIPED_WIDTH = 200
-_MOST_SHOWN_BYTES = 2000
-_LABEL_WIDTH = 12
+_NARROWEST = 20
 
 
 class PlainConsole(Console):
@@ -90,7 +85,7 @@ class PlainConsole(Console):
             color_system="auto" if colour else None,
             no_color=not colour,
             force_terminal=terminal,
-            width=None if terminal or os.environ.get("COLUMNS") else _PIPED_WIDTH,
+            width=_width(file, terminal=terminal),
         )
 
     def say(self, text: str) -> None:
@@ -124,6 +119,19 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
+def _width(file: TextIO, *, terminal: bool) -> int | None:
+    """Columns to write; None to follow the terminal. COLUMNS counts if a table of that width can be read."""
+    given = os.environ.get("COLUMNS", "")
+    if not given:
+        return None if terminal else _PIPED_WIDTH
+    if given.isascii() and given.isdecimal() and len(given) < 5 and int(given):
+        return max(int(given), _NARROWEST)
+    try:
+        return os.get_terminal_size(file.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or no file
+        return _PIPED_WIDTH
+
+
 def _continued(command: str, width: int) -> Iterator[str]:
     """The command on several lines, broken between words; a word that is too long stays whole."""
     line, room = " ", width - len(" \\")
@@ -133,160 +141,6 @@ def _continued(command: str, width: int) -> Iterator[str]:
             line = "     "
         line += f" {word}"
     yield line
-
-
-def runs_table(runs: Iterable[RunRecord | UnreadableRow], *, now: datetime, width: int) -> RenderableType:
-    """One line per run, or on a narrow terminal a few."""
-    wide = width >= _WIDE
-    columns = [
-        _Column("PERIOD", fold=True, min_width=10, max_width=40),
-        _Column("STATUS"),
-        _Column("TRY", label="try", right=True),
-        _Column("STARTED", label="started"),
-        _Column("TOOK", label="took", right=True),
-        *([_Column("OWNER", label="by", fold=True, max_width=30)] if wide else []),
-        _Column("NOTE", fold=True),
-    ]
-    rows = []
-    for run in runs:
-        if isinstance(run, UnreadableRow):
-            empty = [Text("-")] * (len(columns) - 3)
-            status = Text("UNREADABLE", style="red")
-            rows.append((Text(visible(run.period)), status, *empty, Text(one_line(run.problem))))
-            continue
-        started = "-"
-        if _did_start(run) and run.claimed_at:
-            started = moment(run.claimed_at, now=now) if wide else age(run.claimed_at, now=now)
-        rows.append(
-            (
-                Text(visible(run.period)),
-                _status(run, now),
-                Text(str(run.attempt) if _did_start(run) or run.attempts else "-"),
-                Text(started),
-                Text(_took(run, now)),
-                *([Text(short_owner(run.owner) if run.attempt else "-")] if wide else []),
-                Text(_note(run, now, with_owner=not wide)),
-            )
-        )
-    return _table(columns, rows, width)
-
-
-def run_page(
-    run: RunRecord, advice: Advice, *, now: datetime, width: int, blocker: RunRecord | None = None
-) -> Sequence[RenderableType]:
-    """Everything about one run, as parts to print one after the other.
-
-    Args:
-        run: The run.
-        advice: What its state means.
-        now: Aware.
-        width: Columns of the terminal.
-        blocker: The run named in `blocked_by`, as it is now.
-    """
-    title = Text.assemble((visible(run.job), "bold"), "  ", (visible(run.period), "bold"), "  ", _status(run, now))
-    parts: list[RenderableType] = [title, Text(visible(advice.meaning)), Text(), _facts(run, now, blocker)]
-    if run.attempts:
-        heading = "Earlier attempts" if _is_run(run) else "Earlier terms"
-        parts += [
-            Text(),
-            Text(heading, style="bold"),
-            _past_attempts(run.attempts, now, with_status=_is_run(run), width=width),
-        ]
-    return parts
-
-
-def _facts(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True, min_width=_LABEL_WIDTH)
-    grid.add_column(overflow="fold")
-    for label, value in _labelled(run, now, blocker):
-        if value:
-            grid.add_row(label, Text(value))
-    return grid
-
-
-def _labelled(run: RunRecord, now: datetime, blocker: RunRecord | None) -> Iterable[tuple[str, str | None]]:
-    def when(at: datetime | None) -> str | None:
-        return None if at is None else moment(at, now=now)
-
-    def given(text: str | None) -> str | None:
-        return None if text is None else visible(text)
-
-    if _is_run(run):
-        attempt = run.attempt if _did_start(run) or run.attempts else "none"
-        yield "attempt", f"{attempt}, trigger {run.trigger}, counted failures {run.failures}"
-    else:
-        yield "term", str(run.attempt)
-    yield "owner", visible(run.owner)
-    yield "scheduled", when(run.scheduled_at)
-    yield ("started" if _did_start(run) else "asked"), when(run.claimed_at)
-    yield "heartbeat", when(run.heartbeat_at) if run.status is Status.RUNNING else None
-    yield "lease", _lease(run, now)
-    yield "finished", when(run.finished_at)
-    yield "took", _took(run, now) if _did_start(run) and run.finished_at else None
-    yield "reason", given(run.reason)
-    yield "blocked by", _blocked_by(run, blocker, now)
-    yield "exit code", None if run.exit_code is None else str(run.exit_code)
-    yield "error", None if run.error is None else visible_lines(run.error)
-    yield "stop asked", given(run.cancel_requested)
-    yield "by", given(run.actor)
-    yield "note", given(run.note)
-    yield "checkpoint", _payload(run.checkpoint)
-    yield "result", _payload(run.result)
-    yield "result is", given(run.result_flag)
-
-
-def _lease(run: RunRecord, now: datetime) -> str | None:
-    if run.status is not Status.RUNNING:
-        return None
-    if run.lease_until is None:
-        return "none"
-    left = run.lease_until - now
-    return f"{length(left)} left" if left > timedelta(0) else f"expired {moment(run.lease_until, now=now)}"
-
-
-def _blocked_by(run: RunRecord, blocker: RunRecord | None, now: datetime) -> str | None:
-    if run.blocked_by is None:
-        return None
-    name = visible(run.blocked_by)
-    if blocker is None:
-        return name
-    since = f" ({age(blocker.finished_at, now=now)})" if blocker.finished_at else ""
-    return f"{name}, now {blocker.status}{since}, owner {visible(blocker.owner)}"
-
-
-def _payload(text: str | None) -> str | None:
-    if text is None:
-        return None
-    cut = shortened(text, _MOST_SHOWN_BYTES)
-    return visible(cut) + ("" if cut == text else f" ... ({len(text)} characters; --json shows all)")
-
-
-def _past_attempts(attempts: Sequence[PastAttempt], now: datetime, *, with_status: bool, width: int) -> RenderableType:
-    columns = [
-        _Column("TRY", right=True),
-        *([_Column("ENDED AS")] if with_status else []),
-        _Column("STARTED", label="started"),
-        _Column("TOOK", label="took", right=True),
-        _Column("OWNER", label="by", fold=True),
-        _Column("WHY", fold=True),
-    ]
-    rows = []
-    for past in attempts:
-        took = length(past.finished_at - past.claimed_at) if past.finished_at and past.claimed_at else "-"
-        failed = past.status is not Status.SUCCEEDED  # a forced repeat left a reason on earlier successes
-        why = why_ended(past.reason, past.exit_code, past.error) if failed else ""
-        rows.append(
-            (
-                Text(str(past.attempt)),
-                *([Text(past.status, style=STATUS_STYLES[past.status])] if with_status else []),
-                Text(age(past.claimed_at, now=now) if past.claimed_at else "-"),
-                Text(took),
-                Text(short_owner(past.owner)),
-                Text(why or (visible(past.note) if past.note else "")),
-            )
-        )
-    return _table(columns, rows, width)
 
 
 def ticks_table(
@@ -304,11 +158,11 @@ def ticks_table(
     is_local, has_notes = zone != "UTC", any(tick.note for tick in ticks)
     has_periods = any(period != period_of(tick.utc) for tick, period in zip(ticks, periods, strict=True))
     columns = [
-        _Column("UTC" if has_periods else "UTC (PERIOD)"),
-        *([_Column("PERIOD")] if has_periods else []),
-        *([_Column(zone.upper())] if is_local else []),
-        *([_Column("DUE")] if now is not None else []),
-        *([_Column("NOTE", fold=True)] if has_notes else []),
+        Column("UTC" if has_periods else "UTC (PERIOD)"),
+        *([Column("PERIOD")] if has_periods else []),
+        *([Column(zone.upper())] if is_local else []),
+        *([Column("DUE")] if now is not None else []),
+        *([Column("NOTE", fold=True)] if has_notes else []),
     ]
     rows = [
         (
@@ -320,17 +174,17 @@ def ticks_table(
         )
         for tick, period in zip(ticks, periods, strict=True)
     ]
-    return _table(columns, rows, width)
+    return table(columns, rows, width)
 
 
 def gaps_table(gaps: Iterable[Gap], zone: str, width: int) -> RenderableType:
     """One line per tick: the state of its run, and what the backfill does."""
     is_local = zone != "UTC"
     columns = [
-        _Column("PERIOD"),
-        *([_Column(zone.upper())] if is_local else []),
-        _Column("LEDGER"),
-        _Column("THEN", label="then", fold=True),
+        Column("PERIOD"),
+        *([Column(zone.upper())] if is_local else []),
+        Column("LEDGER"),
+        Column("THEN", label="then", fold=True),
     ]
     rows = [
         (
@@ -341,32 +195,11 @@ def gaps_table(gaps: Iterable[Gap], zone: str, width: int) -> RenderableType:
         )
         for gap in gaps
     ]
-    return _table(columns, rows, width)
-
-
-def jobs_table(jobs: Iterable[KnownJob]) -> Table:
-    """A table with one line per job."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("JOB", overflow="fold")
-    table.add_column("STATE", no_wrap=True)
-    table.add_column("SCHEDULE", overflow="fold")
-    for job in jobs:
-        style = "" if job.state == "enabled" else "yellow"
-        table.add_row(Text(visible(job.name)), Text(job.state, style=style), Text(_schedule_of(job)))
-    return table
-
-
-def _schedule_of(job: KnownJob) -> str:
-    if job.definition is None:
-        return "-"
-    try:
-        return job.definition.schedule.describe()
-    except ScheduleInvalidError:  # a newer cronce may read it
-        return visible(job.definition.expression)
+    return table(columns, rows, width)
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
     """A column of a table.
 
     Attributes:
@@ -382,7 +215,8 @@ class _Column:
     max_width: int | None = None
 
 
-def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: int) -> RenderableType:
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> RenderableType:
+    """A table of the rows, or on a narrow terminal a few lines of text per row."""
     if width < _NARROW:
         return Group(*(line for row in rows for line in _as_text(columns, row, width)))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
@@ -400,7 +234,7 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: in
     return table
 
 
-def _as_text(columns: Sequence[_Column], row: Sequence[Text], width: int) -> Iterator[RenderableType]:
+def _as_text(columns: Sequence[Column], row: Sequence[Text], width: int) -> Iterator[RenderableType]:
     """A row as a line with its first two values, and the others below it."""
     first, second = row[0], row[1]
     in_one_line = len(first) + 2 + len(second) <= width
@@ -413,43 +247,3 @@ def _as_text(columns: Sequence[_Column], row: Sequence[Text], width: int) -> Ite
     below = others[2:] if in_one_line else others[1:]
     if below:
         yield Padding(Text(", ").join(below), (0, 0, 0, 2))
-
-
-def _status(run: RunRecord, now: datetime) -> Text:
-    """The status in words: a leader's row is FAILED after an orderly end too, which would alarm people."""
-    if _is_run(run):
-        return Text(run.status, style=STATUS_STYLES[run.status])
-    is_held = run.liveness(now) is Liveness.ALIVE
-    if kind_by_name(run.job, run.period) is RowKind.LEADER:
-        return Text("LEADS", style="green") if is_held else Text("NO LEADER", style="yellow")
-    return Text("LOOKS", style="cyan") if is_held else Text("IDLE", style="dim")
-
-
-def _is_run(run: RunRecord) -> bool:
-    return kind_by_name(run.job, run.period) is RowKind.RUN
-
-
-def _did_start(run: RunRecord) -> bool:
-    """False for a run whose work never began."""
-    return run.attempt > 0 and run.status not in (Status.SKIPPED, Status.MISSED)
-
-
-def _took(run: RunRecord, now: datetime) -> str:
-    if not _did_start(run) or run.claimed_at is None:
-        return "-"
-    return length((run.finished_at or now) - run.claimed_at)
-
-
-def _note(run: RunRecord, now: datetime, *, with_owner: bool) -> str:
-    match run.status:
-        case Status.RUNNING if run.lease_until is None:
-            return "HELD: no lease"
-        case Status.RUNNING if run.lease_until is not None and now > run.lease_until:
-            return f"lease expired {age(run.lease_until, now=now)}"
-        case Status.RUNNING:
-            return f"by {short_owner(run.owner)}" if with_owner else ""
-        case Status.SKIPPED if run.reason == Reason.OVERLAP and run.blocked_by:
-            return f"overlap with {visible(run.blocked_by)}"
-        case Status.FAILED if run.reason == Reason.RELEASED and run.actor:
-            return f"released by {visible(run.actor)}"
-    return why_ended(run.reason, run.exit_code, run.error)

@@ -1,4 +1,4 @@
-"""The commands that run beside the work, on the standard library alone: exec, pin, clock, health, checkpoint, once."""
+"""The commands that run beside the work, on the standard library: exec, sweep, watchdog, pin, clock, ..."""
 
 from __future__ import annotations
 
@@ -31,10 +31,18 @@ def _supervise(name: str, arguments: list[str]) -> int:
         from cronce.cli.runtime.exec import main as run_exec  # noqa: PLC0415
 
         return run_exec(*_around_command(arguments), signals)
+    if name == "sweep":
+        from cronce.cli.runtime.sweep import main as run_sweep  # noqa: PLC0415
+
+        return run_sweep(*_around_command(arguments), signals)
     if name == "pin":
         from cronce.cli.runtime.pin import main as run_pin  # noqa: PLC0415
 
         return run_pin(*_around_command(arguments), signals)
+    if name == "watchdog":
+        from cronce.cli.runtime.watchdog import main as run_watchdog  # noqa: PLC0415
+
+        return run_watchdog(arguments, signals)
     from cronce.cli.runtime.clock import main as run_clock  # noqa: PLC0415
 
     return run_clock(arguments, signals)

@@ -15,10 +15,10 @@ from cronce.cli.output.streams import OutputLostError, prepare_streams, silence_
 from cronce.cli.runtime.options import CommandLine
 from cronce.client.leadership import LEADER, Leadership
 from cronce.client.ledger import Ledger
-from cronce.client.reporting import warn_of_unknown_variables
+from cronce.client.reporting import report, warn_of_unknown_variables
 from cronce.client.settings import TaskSettings
 from cronce.client.time_source import SystemClock
-from cronce.clock.config import SEPARATOR, ClockJob, TaskTarget, config_from_json, config_from_toml
+from cronce.clock.config import SEPARATOR, ClockJob, TaskTarget, config_from_file, config_from_json
 from cronce.clock.service import ClockService, in_a_thread
 from cronce.clock.store_time import StoreTime, TimedStore
 from cronce.clock.targets import Targets
@@ -48,12 +48,17 @@ Ticks that became due in between are caught up. docs/clock.md has every setting.
 A task of PinnedScheduler needs no options: the environment has CRONCE_CLOCK, CRONCE_LEDGER, CRONCE_JOB and
 CRONCE_POLICY.
 
+A changed file is used within five seconds, or at once after SIGHUP; a bad one is reported, and the jobs stay.
+
 exit codes: 0 asked to stop; 64 bad usage or configuration. Durations are seconds or 90s, 5m, 2h.
 """
 
 _TICKS_SHOWN = 3
 _NO_SCHEDULE = "no schedule: only people start it"
 _LONGEST_WAIT = 60.0
+
+_BETWEEN_LOOKS = 5.0
+"""Seconds between two looks whether the configuration file has changed."""
 _TO_BREAK_OFF = 2.0
 
 
@@ -75,8 +80,10 @@ def main(arguments: list[str], signals: SignalQueue) -> int:
 
 def _check_or_run(arguments: list[str], signals: SignalQueue) -> int:
     options = _parser().parse(arguments)
+    if options.config is not None:
+        signals.hear(signal.SIGHUP)
     try:
-        jobs = _jobs(options.config)
+        jobs = configured_jobs(options.config)
         if options.check:
             _show(jobs, datetime.now(UTC))
             return 0
@@ -109,14 +116,15 @@ def _parser() -> CommandLine:
     return parser
 
 
-def _jobs(file: str | None) -> tuple[ClockJob, ...]:
+def configured_jobs(file: str | None) -> tuple[ClockJob, ...]:
+    """The jobs of the file, or of the variable if there is none.
+
+    Raises:
+        InputInvalidError: They cannot be used; the error names the value.
+        InputMissingError: Neither is given.
+    """
     if file is not None:
-        try:
-            text = Path(file).read_text("utf-8")
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise InputInvalidError("--config", file, f"a TOML file that can be read ({why})") from None
-        return config_from_toml(text, what=file)
+        return config_from_file(file, what="--config")
     if text := os.environ.get(CLOCK, ""):
         return config_from_json(text, what=CLOCK)
     raise InputMissingError("the configuration", f"give --config FILE, or set {CLOCK}; see docs/clock.md")
@@ -130,6 +138,8 @@ def _show(jobs: Sequence[ClockJob], now: datetime) -> None:
             f"  starting_deadline {format_duration(job.starting_deadline)}, catch_up {job.catch_up},"
             f" timeout {format_duration(job.timeout)}, backoff_limit {job.backoff_limit}"
         )
+        if job.delay:
+            _print(f"  jitter {format_duration(job.jitter)}: each tick is sent {format_duration(job.delay)} later")
         if job.suspend:
             _print("  suspended: each tick is recorded as skipped")
         ticks = timetable.preview(now, _TICKS_SHOWN) if timetable else []
@@ -173,14 +183,68 @@ def _run(jobs: Sequence[ClockJob], options: argparse.Namespace, signals: SignalQ
         ),
         send=targets,
         grace=grace,
+        lease=settings.policy.lease,
         clock=time,
     )
+
+    def reload(following: Sequence[ClockJob]) -> None:
+        if any(isinstance(job.target, TaskTarget) for job in following):
+            schedule_group()
+        service.reload(following)
+        in_a_thread(lambda: targets.prepare(following))
+
     in_a_thread(lambda: targets.prepare(jobs))
     HealthServer(service.trouble, name=name, ledger=url).start()
-    return _serve(service, lambda: store.hear(name, run_key(LEADER)), signals, grace)
+    config = None if options.config is None else ConfigFile(options.config, name=name, reload=reload)
+    return _serve(service, lambda: store.hear(name, run_key(LEADER)), signals, grace, config)
 
 
-def _serve(service: ClockService, before: Callable[[], None], signals: SignalQueue, grace: float) -> int:
+class ConfigFile:
+    """Looks whether the configuration file has changed, and reloads it."""
+
+    def __init__(self, file: str, *, name: str, reload: Callable[[Sequence[ClockJob]], None]) -> None:
+        """Remember the file as it is now.
+
+        Args:
+            file: Its path.
+            name: The clock's name, for the log.
+            reload: Takes the jobs of the changed file.
+        """
+        self._file = file
+        self._name = name
+        self._reload = reload
+        self._seen = self._state()
+
+    def look(self, *, asked: bool = False) -> None:
+        """Reload the file if it has changed or that was asked for. A bad one is reported, and changes nothing."""
+        state = self._state()
+        if state == self._seen and not asked:
+            return
+        self._seen = state
+        try:
+            jobs = config_from_file(self._file, what="--config")
+            self._reload(jobs)
+        except (InputInvalidError, InputMissingError) as error:
+            report("reload_refused", level="ERROR", clock=self._name, message=f"{error}; the jobs stay as they were")
+        else:
+            report("reloaded", clock=self._name, count=len(jobs))
+
+    def _state(self) -> tuple[int, ...] | None:
+        """What changes with the file; None if it cannot be looked at."""
+        try:
+            status = Path(self._file).stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _serve(
+    service: ClockService,
+    before: Callable[[], None],
+    signals: SignalQueue,
+    grace: float,
+    config: ConfigFile | None,
+) -> int:
     """Run the loop until it ends or a signal arrives.
 
     The loop has its own thread: this one handles signals while the loop retries an unavailable ledger.
@@ -200,7 +264,9 @@ def _serve(service: ClockService, before: Callable[[], None], signals: SignalQue
 
     in_a_thread(loop)
     while not ended.is_set() and not signals.is_set():
-        signals.next(_LONGEST_WAIT)
+        number = signals.next(_LONGEST_WAIT if config is None else _BETWEEN_LOOKS)
+        if config is not None:
+            config.look(asked=number == signal.SIGHUP)
     service.stop()
     if not ended.wait(grace):
         service.break_off()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from cronce.client.claim import Claim, Refusal
+from cronce.client.claim import Claim
 from cronce.client.ledger import Ledger, new_token
+from cronce.client.refusal import Refusal
 from cronce.client.reporting import warn_of_unknown_variables, write_lines
 from cronce.client.settings import TaskSettings
 from cronce.guard.attempt import attempt
 from cronce.guard.signals import SignalQueue
-from cronce.protocol.requests import RefusalReason
+from cronce.protocol.requests import ClaimRequest, RefusalReason
 from cronce.vocabulary import exit_codes
 from cronce.vocabulary.durations import parse_duration
 from cronce.vocabulary.environment import METRICS
@@ -26,6 +27,9 @@ OPTIONS = (
     "period",
     "scheduled_time",
     "date_in",
+    "schedule",
+    "timezone",
+    "tolerance",
     "ledger",
     "trigger",
     "force",
@@ -35,12 +39,15 @@ OPTIONS = (
     "backoff_limit",
     "on_lost",
     "lease",
+    "exclusion_group",
     "grace",
     "refused_exit_code",
     "actor",
     "log_format",
 )
 """The options with a value, by the name of their field: `--on-lost` is `on_lost`."""
+
+_OF_A_FOREIGN_CLOCK = frozenset({"schedule", "timezone", "tolerance"})
 
 QUIET = "--quiet"
 
@@ -59,26 +66,21 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
 
         options = parse_in_full(own, command)
     try:
-        _choose_format(options)
+        choose_format(options)
         warn_of_unknown_variables(os.environ)
+        if not _OF_A_FOREIGN_CLOCK.isdisjoint(options):
+            from datetime import UTC, datetime  # noqa: PLC0415  # loaded already
+
+            from cronce.cli.runtime.just_due import with_scheduled_time  # noqa: PLC0415  # only where it is needed
+
+            options = with_scheduled_time(options, os.environ, datetime.now(UTC))
         settings = TaskSettings.from_environ(os.environ, options)
         grace = parse_duration(options.get("grace", "20s"), what="--grace").total_seconds()
         refused_code = _exit_code(options.get("refused_exit_code", "0"))
-        run = settings.run_name()
+        settings.run_name()  # what is wrong with the run is reported before what is wrong with the ledger
         ledger = Ledger.from_settings(settings)
-        request = settings.claim_request(token=new_token(), owner=ledger.owner)
-
-        def work(claim: Claim) -> Ended:
-            from cronce.guard.run_command import guard_command  # noqa: PLC0415  # most processes are refused
-
-            return guard_command(claim, [part.replace("{period}", run.period) for part in command], signals, grace)
-
-        def settle(claim: Claim, ended: Ended) -> int:
-            from cronce.guard.run_command import settle  # noqa: PLC0415  # loaded by now
-
-            return settle(claim, ended)
-
-        end = attempt(run, lambda: ledger.submit(request, stop=signals), work, settle, errors_are_ours=True)
+        request = settings.claim_request(token=new_token(), owner=ledger.owner, ran=ledger.ran)
+        end = claim_and_run(ledger, request, command, signals, grace)
     except (InputInvalidError, InputMissingError) as error:
         sys.stderr.write(f"cronce exec: {error}\n")
         return exit_codes.USAGE
@@ -87,6 +89,36 @@ def main(own: list[str], command: list[str], signals: SignalQueue) -> int:
     except LeaseLostError:
         return exit_codes.LEASE_LOST
     return _code_of_refusal(end, signals, refused_code) if isinstance(end, Refusal) else end.exit_code
+
+
+def claim_and_run(
+    ledger: Ledger, request: ClaimRequest, command: list[str], signals: SignalQueue, grace: float
+) -> Ended | Refusal:
+    """Claim the run, run the command under the claim, and settle it; or report why the command must not start.
+
+    Args:
+        ledger: Where the run is.
+        request: For the run.
+        command: Program and arguments; `{period}` in them is replaced.
+        signals: What this process receives.
+        grace: Seconds from SIGTERM to SIGKILL.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used; the command did not start. Reported.
+        LeaseLostError: Another process may have the run. Reported.
+    """
+
+    def work(claim: Claim) -> Ended:
+        from cronce.guard.run_command import guard_command  # noqa: PLC0415  # most processes are refused
+
+        return guard_command(claim, [part.replace("{period}", request.period) for part in command], signals, grace)
+
+    def settle(claim: Claim, ended: Ended) -> int:
+        from cronce.guard.run_command import settle  # noqa: PLC0415  # loaded by now
+
+        return settle(claim, ended)
+
+    return attempt(request.run, lambda: ledger.submit(request, stop=signals), work, settle, errors_are_ours=True)
 
 
 def plain_options(arguments: list[str]) -> dict[str, str] | None:
@@ -107,7 +139,7 @@ def plain_options(arguments: list[str]) -> dict[str, str] | None:
     return given
 
 
-def _choose_format(options: dict[str, str]) -> None:
+def choose_format(options: dict[str, str]) -> None:
     """JSON for a collector of logs; a short line for a person at a terminal."""
     given = options.get("log_format")
     if given not in (None, "json", "text"):

@@ -17,9 +17,10 @@ _LONGEST = 2.0
 _HELP = """\
 usage: cronce health [--name NAME] [--ledger URL]
 
-Ask the 'cronce pin' or 'cronce clock' on this host whether it is healthy
-(Linux only). NAME is the --job of that process and URL its --ledger; without
-them CRONCE_JOB and CRONCE_LEDGER apply. Prints one line within 2 s. Use it as
+Ask the 'cronce pin', 'cronce clock' or 'cronce watchdog' on this host whether
+it is healthy (Linux only). NAME is the --job of that process, or
+cronce:watchdog, and URL its --ledger; without them CRONCE_JOB and
+CRONCE_LEDGER apply. Prints one line within 2 s. Use it as
 the health check of an ECS container: ["CMD", "cronce", "health"].
 
 example:

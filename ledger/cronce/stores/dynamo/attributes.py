@@ -23,7 +23,7 @@ class Verbatim:
 
 def to_attributes(item: Item) -> Attributes:
     """The item as DynamoDB's API represents it."""
-    return {name: _to_attribute(value) for name, value in item.items()}
+    return {name: {"S": value} if type(value) is str else _to_attribute(value) for name, value in item.items()}
 
 
 def from_attributes(attributes: Attributes) -> Item:
@@ -131,7 +131,7 @@ def _from_attribute(attribute: Any, depth: int = 0) -> object:  # JSON
             return Verbatim(attribute)
 
 
-_ABSENT_IF_FREE = ("period", "mode", "waiting")
+_ABSENT_IF_FREE = ("period", "mode", "waiting", "paused_at")
 _COUNTERS = ("version", "fence")
 """What rises by one each time the slot is acquired."""
 _DEEPEST = 32

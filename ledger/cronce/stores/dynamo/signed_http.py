@@ -42,6 +42,8 @@ _NOT_PLAIN = (
 )
 """Settings that change the source of credentials, the signature or the endpoint. botocore supports all of them."""
 
+_AS_JSON = json.JSONEncoder(separators=(",", ":")).encode
+
 _COMMERCIAL = re.compile(r"(?:us|eu|ap|sa|ca|me|af|il|mx)(?:-gov)?-[a-z]+-[0-9]")
 """Regions whose endpoints end in amazonaws.com (AWS General Reference, "DynamoDB endpoints")."""
 
@@ -118,7 +120,7 @@ class SignedHttp:
     def call(self, operation: str, request: Mapping[str, Any]) -> Answer:
         """See `Transport.call`."""
         by = deadline(self._call_timeout.total_seconds())
-        body = json.dumps(request, separators=(",", ":")).encode()
+        body = _AS_JSON(request).encode()
         headers = {
             "Host": self._url.netloc,
             "Content-Type": "application/x-amz-json-1.0",

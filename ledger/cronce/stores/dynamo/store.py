@@ -113,7 +113,7 @@ class DynamoStore:
         except ServiceError as refusal:
             return Swapped(False, self._record(refusal.item, run.job, SLOT_KEY) if refusal.item else None)
         taken = self._record(answer["Attributes"], run.job, SLOT_KEY)
-        if not isinstance(taken, SlotRecord) or not taken.is_held_as(wanted):
+        if not wanted.is_held_as(taken):
             raise self._unavailable(
                 "MalformedAnswer", "the answer has a slot that this run did not acquire", transient=True
             )

@@ -85,7 +85,7 @@ def take_free_slot(table: str, run: RunRecord, at: datetime) -> str:
     rows, row = relation(table), _row(run.job, SLOT_KEY)
     first = SlotRecord(job=run.job, version=0).taken_by(run, at=at)
     assigned = {name: value for name, value in encode(first).items() if name not in _KEPT_IN_SLOT}
-    conditions = [row, *(f"item->'{name}' IS NULL" for name in ("period", "mode", "waiting"))]
+    conditions = [row, *(f"item->'{name}' IS NULL" for name in ("period", "mode", "waiting", "paused_at"))]
     conditions += [f"coalesce(json_typeof(item->'{name}'), 'number') = 'number'" for name in _COUNTED]
     conditions.append(f"coalesce((item->>'schema')::numeric, 0) <= {SCHEMA}")
     conditions.append(r"item::text NOT LIKE '%\\u0000%'")  # which `jsonb` refuses

@@ -28,6 +28,16 @@ _TRANSIENT = ("08", "25006", "40", "53", "55P03", "57", "58")
 """Beginnings of the SQLSTATEs after which the same request may succeed: connection, a standby that takes over,
 serialization, resources, lock, operator, system (PostgreSQL documentation, "PostgreSQL Error Codes")."""
 
+_OF_POOLERS = "08P01"
+_FINAL = {
+    "authentication failed": "28P01",
+    "login rejected": "28000",
+    "no such user": "28000",
+    "no authentication method": "28000",
+    "no such database": "3D000",
+}
+"""PgBouncer has one SQLSTATE for all that it refuses: words of its texts -> the one that PostgreSQL has for it."""
+
 _HINTS = {
     "42P01": "'cronce init' creates the table; if it was deleted, restore it: else done work counts as never done",
     "42703": "'cronce init' upgrades the table",
@@ -255,8 +265,9 @@ class PostgresStore:
         try:
             yield
         except ServerError as error:
-            transient = error.code.startswith(_TRANSIENT)
-            raise self._unavailable(str(error), transient=transient, hint=_HINTS.get(error.code, "")) from error
+            code = _code_of(error)
+            transient = code.startswith(_TRANSIENT)
+            raise self._unavailable(str(error), transient=transient, hint=_HINTS.get(code, "")) from error
         except NoAnswerError as error:
             raise self._unavailable(f"{error.kind}: {error.message}", transient=error.transient) from error
         except AddressUnusableError as error:
@@ -270,3 +281,10 @@ class PostgresStore:
 
     def _unavailable(self, cause: str, *, transient: bool, hint: str = "") -> LedgerUnavailableError:
         return LedgerUnavailableError(self.where, cause, transient=transient, hint=hint)
+
+
+def _code_of(error: ServerError) -> str:
+    """The SQLSTATE, also of what a pooler refuses that PostgreSQL has another one for."""
+    if error.code != _OF_POOLERS:
+        return error.code
+    return next((code for words, code in _FINAL.items() if words in error.message), error.code)

@@ -139,6 +139,14 @@ class RedisServer:
         return self._promises
 
     @property
+    def exposed(self) -> str | None:
+        """What others on the network can read of this connection; None for TLS and for a server on this host."""
+        host = self._address[0]
+        if self._tls or not self._login or host.startswith("127.") or host in ("localhost", "::1"):
+            return None
+        return "the password crosses the network in plain text: use rediss://"
+
+    @property
     def caution(self) -> str | None:
         """What a person should know about this server, if a connection has shown it."""
         return self._promises.caution if self._promises else None

@@ -173,7 +173,8 @@ class RedisStore:
 
     def differences(self) -> tuple[str, ...]:
         """See `Inspectable.differences`."""
-        return self._server.promises().notes
+        exposed = self._server.exposed
+        return (*([exposed] if exposed else []), *self._server.promises().notes)
 
     def close(self) -> None:
         """See `Store.close`."""

@@ -93,7 +93,7 @@ run "targets_of_the_clock" {
   command = plan
 
   variables {
-    task_role_policy_json = "{}"
+    task_role_policies = { Targets = "{}" }
   }
 
   assert {
@@ -259,4 +259,121 @@ run "wrong_values_7" {
   }
 
   expect_failures = [var.capacity_provider_strategy]
+}
+
+run "clock_without_python" {
+  command = plan
+
+  variables {
+    image       = "111122223333.dkr.ecr.eu-west-1.amazonaws.com/shop:1"
+    guard_image = "111122223333.dkr.ecr.eu-west-1.amazonaws.com/cronce:1"
+    config_file = null
+    command     = ["clockwork", "clock.rb"]
+  }
+
+  assert {
+    condition     = jsondecode(aws_ecs_task_definition.this[0].container_definitions)[1].entryPoint == ["/cronce/cronce", "pin", "--"]
+    error_message = "The guard before the clock's own command."
+  }
+
+  assert {
+    condition     = [for each in aws_ecs_task_definition.this[0].volume : each.name] == ["cronce"]
+    error_message = "The volume that it is brought in."
+  }
+
+  assert {
+    condition     = length(local.in_ecr) == 2
+    error_message = "Both images may be pulled."
+  }
+}
+
+run "guard_without_a_command" {
+  command = plan
+
+  variables {
+    guard_image = "cronce:1"
+  }
+
+  expect_failures = [aws_ecs_task_definition.this]
+}
+
+run "guard_without_an_image" {
+  command = plan
+
+  variables {
+    guard_image = ""
+    config_file = null
+    command     = ["clockwork", "clock.rb"]
+  }
+
+  expect_failures = [var.guard_image]
+}
+
+run "a_month_of_31_days" {
+  command = plan
+
+  variables {
+    log_retention_in_days = 31
+  }
+
+  expect_failures = [var.log_retention_in_days]
+}
+
+run "an_external_ledger_is_a_secret" {
+  command = plan
+
+  variables {
+    ledger = {
+      name             = "cache.example.com:6379"
+      schedule_group   = "shop-external"
+      dead_letters_arn = "arn:aws:sqs:eu-west-1:111122223333:shop-external-dead-letters"
+      url_secret       = { arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf:url::", policy_json = "{}" }
+    }
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.ledger) == 0 && aws_iam_role_policy.url[0].policy == "{}"
+    error_message = "The execution role reads the URL, and the task role needs nothing."
+  }
+
+  assert {
+    condition     = output.log_group_name == "/cronce/cache.example.com-6379/clock"
+    error_message = "A log group's name has no colon."
+  }
+
+  assert {
+    condition     = local.container.secrets == [{ name = "CRONCE_LEDGER", valueFrom = var.ledger.url_secret.arn }] && length([for each in local.container.environment : each if each.name == "CRONCE_LEDGER"]) == 0
+    error_message = "No variable has the URL."
+  }
+}
+
+run "an_external_ledger_by_its_name_only" {
+  command = plan
+
+  variables {
+    ledger = { name = "shop", url_secret = { arn = "arn:aws:ssm:eu-west-1:111122223333:parameter/url", policy_json = "{}" } }
+  }
+
+  expect_failures = [aws_ecs_task_definition.this]
+}
+
+run "pauses_of_jobs_not_seen" {
+  command = plan
+
+  variables {
+    config_file = null
+    config      = { jobs = { for number in range(200) : format("%030d", number) => { every = "10s", target = { command = ["true"] } } } }
+  }
+
+  expect_failures = [check.pauses_of_jobs_not_seen]
+}
+
+run "pauses_of_jobs_not_seen_acknowledged" {
+  command = plan
+
+  variables {
+    config_file           = null
+    config                = { jobs = { for number in range(200) : format("%030d", number) => { every = "10s", target = { command = ["true"] } } } }
+    acknowledged_warnings = ["pauses-of-jobs-not-seen"]
+  }
 }

@@ -33,22 +33,22 @@ run "good" {
   command = plan
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].name == "daily-digest-${substr(sha256("daily-digest"), 0, 12)}"
+    condition     = aws_scheduler_schedule.this["first"].name == "daily-digest-${substr(sha256("daily-digest"), 0, 12)}"
     error_message = "The schedule has the job's name and a hash."
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].group_name == "runs"
+    condition     = aws_scheduler_schedule.this["first"].group_name == "runs"
     error_message = "The group has the ledger's name."
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].target[0].dead_letter_config[0].arn == "arn:aws:sqs:eu-west-1:111122223333:runs-dead-letters"
+    condition     = aws_scheduler_schedule.this["first"].target[0].dead_letter_config[0].arn == "arn:aws:sqs:eu-west-1:111122223333:runs-dead-letters"
     error_message = "The queue's name follows from the ledger's."
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].target[0].ecs_parameters[0].launch_type == "FARGATE"
+    condition     = aws_scheduler_schedule.this["first"].target[0].ecs_parameters[0].launch_type == "FARGATE"
     error_message = "Fargate is the default."
   }
 }
@@ -131,7 +131,7 @@ run "rate" {
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].target[0].retry_policy[0].maximum_event_age_in_seconds == 3600
+    condition     = aws_scheduler_schedule.this["first"].target[0].retry_policy[0].maximum_event_age_in_seconds == 3600
     error_message = "Until the next tick."
   }
 }
@@ -152,7 +152,7 @@ run "on_request" {
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].schedule_expression == "at(2199-12-31T23:59:59)"
+    condition     = aws_scheduler_schedule.this["first"].schedule_expression == "at(2199-12-31T23:59:59)"
     error_message = "It never fires."
   }
 
@@ -160,6 +160,59 @@ run "on_request" {
     condition     = !strcontains(output.input, "CRONCE_SCHEDULED_TIME")
     error_message = "It has no scheduled time."
   }
+}
+
+run "several_schedules" {
+  command = plan
+
+  variables {
+    further_schedules = ["cron(0 9 ? * SUN *)", "cron(0 12 1 * ? *)"]
+  }
+
+  assert {
+    condition     = aws_scheduler_schedule.this["first"].name == "daily-digest-${substr(sha256("daily-digest"), 0, 12)}"
+    error_message = "The first schedule has the name of a job with one."
+  }
+  assert {
+    condition     = output.further_schedule_names == [for each in ["cron(0 9 ? * SUN *)", "cron(0 12 1 * ? *)"] : "daily-digest.${substr(sha256("daily-digest-${substr(sha256("daily-digest"), 0, 12)} ${each}"), 0, 12)}"]
+    error_message = "A further one has its name from its expression."
+  }
+  assert {
+    condition     = alltrue([for each in aws_scheduler_schedule.this : strcontains(each.target[0].input, "\"name\":\"CRONCE_FURTHER_SCHEDULES\",\"value\":\"cron(0 9 ? * SUN *); cron(0 12 1 * ? *)\"")])
+    error_message = "The input names the further ones."
+  }
+}
+
+run "further_without_cron" {
+  command = plan
+
+  variables {
+    schedule          = "rate(1 hour)"
+    start             = "2026-12-01T00:00:00Z"
+    further_schedules = ["cron(0 9 ? * SUN *)"]
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "further_as_the_first" {
+  command = plan
+
+  variables {
+    further_schedules = ["cron(0 6 * * ? *)"]
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "further_twice" {
+  command = plan
+
+  variables {
+    further_schedules = ["cron(0 9 ? * SUN *)", "cron(0 9 ? * SUN *)"]
+  }
+
+  expect_failures = [var.further_schedules]
 }
 
 run "long_ledger_name" {
@@ -170,7 +223,7 @@ run "long_ledger_name" {
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].group_name == "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-${substr(sha256("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 0, 12)}"
+    condition     = aws_scheduler_schedule.this["first"].group_name == "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-${substr(sha256("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 0, 12)}"
     error_message = "As cronce derives it."
   }
 }
@@ -183,7 +236,7 @@ run "several_tries" {
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].target[0].retry_policy[0].maximum_retry_attempts == 20
+    condition     = aws_scheduler_schedule.this["first"].target[0].retry_policy[0].maximum_retry_attempts == 20
     error_message = "One each minute until the deadline."
   }
 }
@@ -198,7 +251,7 @@ run "bridge_mode" {
   }
 
   assert {
-    condition     = length(aws_scheduler_schedule.this[0].target[0].ecs_parameters[0].network_configuration) == 0
+    condition     = length(aws_scheduler_schedule.this["first"].target[0].ecs_parameters[0].network_configuration) == 0
     error_message = "No interface of its own."
   }
 }
@@ -222,7 +275,7 @@ run "spot" {
   }
 
   assert {
-    condition     = aws_scheduler_schedule.this[0].target[0].ecs_parameters[0].launch_type == null
+    condition     = aws_scheduler_schedule.this["first"].target[0].ecs_parameters[0].launch_type == null
     error_message = "A strategy instead of a launch type."
   }
 }
@@ -234,6 +287,16 @@ run "two_roles_named" {
     condition     = length(jsondecode(aws_iam_role_policy.start[0].policy).Statement[1].Resource) == 2
     error_message = "Exactly the task's two roles may be passed."
   }
+}
+
+run "alert_after_half_a_minute" {
+  command = plan
+
+  variables {
+    no_success_for_seconds = 30
+  }
+
+  expect_failures = [var.no_success_for_seconds]
 }
 
 run "launch_type_and_strategy" {
@@ -307,6 +370,17 @@ run "end_before_start" {
   variables {
     start = "2026-12-01T00:00:00Z"
     end   = "2026-11-01T00:00:00Z"
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "group_of_a_job_that_replaces" {
+  command = plan
+
+  variables {
+    concurrency_policy = "REPLACE"
+    exclusion_group    = "billing"
   }
 
   expect_failures = [aws_scheduler_schedule.this]
@@ -424,6 +498,7 @@ run "wrong_values_1" {
     end                        = "2026-02-30T00:00:00Z"
     flexible_window            = "90s"
     concurrency_policy         = "SKIP"
+    exclusion_group            = "group:billing"
     starting_deadline          = "1h30m"
     active_deadline            = "soon"
     backoff_limit              = 1.5
@@ -442,9 +517,10 @@ run "wrong_values_1" {
     security_group_ids         = [for n in range(6) : "sg-${n}"]
     task_tags                  = { "aws:x" = "y" }
     retry_policy               = { maximum_event_age_in_seconds = 90000 }
+    further_schedules          = ["0 9 * * 0"]
   }
 
-  expect_failures = [var.ledger, var.job, var.description, var.schedule, var.timezone, var.period, var.start, var.end, var.flexible_window, var.concurrency_policy, var.starting_deadline, var.active_deadline, var.backoff_limit, var.catch_up, var.on_lost, var.lease, var.cluster_arn, var.task_definition_arn, var.container_name, var.command, var.environment, var.task_role_arn, var.launch_type, var.capacity_provider_strategy, var.subnet_ids, var.security_group_ids, var.task_tags, var.retry_policy]
+  expect_failures = [var.ledger, var.job, var.description, var.schedule, var.further_schedules, var.timezone, var.period, var.start, var.end, var.flexible_window, var.concurrency_policy, var.exclusion_group, var.starting_deadline, var.active_deadline, var.backoff_limit, var.catch_up, var.on_lost, var.lease, var.cluster_arn, var.task_definition_arn, var.container_name, var.command, var.environment, var.task_role_arn, var.launch_type, var.capacity_provider_strategy, var.subnet_ids, var.security_group_ids, var.task_tags, var.retry_policy]
 }
 
 run "wrong_values_2" {
@@ -480,10 +556,11 @@ run "wrong_values_4" {
   variables {
     job                        = "日報"
     schedule                   = "cron(0 6 * * * *)"
+    further_schedules          = ["cron(0 9 * * SUN *)"]
     capacity_provider_strategy = [{ capacity_provider = "FARGATE", weight = 1, base = 1 }, { capacity_provider = "FARGATE_SPOT", weight = 1, base = 1 }]
   }
 
-  expect_failures = [var.job, var.schedule, var.capacity_provider_strategy]
+  expect_failures = [var.job, var.schedule, var.further_schedules, var.capacity_provider_strategy]
 }
 
 run "wrong_values_5" {
@@ -504,10 +581,11 @@ run "wrong_values_6" {
   variables {
     job                        = format("%02049d", 0)
     schedule                   = "cron(* 8 * * ? *)"
+    further_schedules          = ["cron(* 9 ? * SUN *)"]
     capacity_provider_strategy = [{ capacity_provider = "FARGATE", weight = 1, base = 100001 }]
   }
 
-  expect_failures = [var.job, var.schedule, var.capacity_provider_strategy]
+  expect_failures = [var.job, var.schedule, var.further_schedules, var.capacity_provider_strategy]
 }
 
 run "wrong_values_7" {
@@ -529,4 +607,194 @@ run "wrong_values_8" {
   }
 
   expect_failures = [var.schedule]
+}
+
+run "texts_that_a_task_cannot_have" {
+  command = plan
+
+  variables {
+    job         = "<aws.scheduler.execution-id>"
+    environment = { "A=B" = "x" }
+    task_tags   = { team = "mail\n" }
+  }
+
+  expect_failures = [var.job, var.environment, var.task_tags]
+}
+
+run "a_size" {
+  command = plan
+
+  variables {
+    size                    = { cpu = 1024, memory = 4096, container_memory_reservation = 64 }
+    enable_ecs_managed_tags = true
+  }
+
+  assert {
+    condition     = jsondecode(local.input).cpu == "1024" && jsondecode(local.input).memory == "4096" && jsondecode(local.input).containerOverrides[0].memoryReservation == 64
+    error_message = "Text for the task, numbers for the container."
+  }
+
+  assert {
+    condition     = local.tagged
+    error_message = "Managed tags need the permission to tag."
+  }
+}
+
+run "sizes_of_no_number" {
+  command = plan
+
+  variables {
+    size = { cpu = 0.5 }
+  }
+
+  expect_failures = [var.size]
+}
+
+run "a_container_without_memory" {
+  command = plan
+
+  variables {
+    size = { container_memory = 5 }
+  }
+
+  expect_failures = [var.size]
+}
+
+run "a_container_larger_than_its_task" {
+  command = plan
+
+  variables {
+    size = { cpu = 256, memory = 512, container_cpu = 257 }
+  }
+
+  expect_failures = [var.size]
+}
+
+run "a_reservation_over_the_limit" {
+  command = plan
+
+  variables {
+    size = { container_memory = 100, container_memory_reservation = 101 }
+  }
+
+  expect_failures = [var.size]
+}
+
+run "cpu_that_fargate_has_not" {
+  command = plan
+
+  variables {
+    size = { cpu = 300 }
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "memory_that_fargate_has_not" {
+  command = plan
+
+  variables {
+    size = { cpu = 256, memory = 1536 }
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "cpu_that_ecs_has_not" {
+  command = plan
+
+  variables {
+    launch_type = "EC2"
+    size        = { cpu = 127 }
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
+}
+
+run "an_external_ledger_is_in_no_override" {
+  command = plan
+
+  variables {
+    ledger = {
+      name             = "cache.example.com:6379"
+      schedule_group   = "shop-external"
+      dead_letters_arn = "arn:aws:sqs:eu-west-1:111122223333:shop-external-dead-letters"
+      url_secret       = { arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf:url::", policy_json = "{}" }
+    }
+  }
+
+  assert {
+    condition     = !strcontains(output.input, "CRONCE_LEDGER") && strcontains(output.input, "CRONCE_JOB")
+    error_message = "The container has the URL as a secret."
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.claim) == 0 && output.claim_policy_json == null && aws_iam_role_policy.url[0].policy == "{}" && aws_iam_role_policy.url[0].role == reverse(split("/", var.execution_role_arn))[0]
+    error_message = "The execution role reads the URL, and the task role needs nothing."
+  }
+}
+
+run "the_owner_of_the_roles_attaches_the_policies" {
+  command = plan
+
+  variables {
+    create_claim_policy = false
+    ledger = {
+      name             = "cache.example.com:6379"
+      schedule_group   = "shop-external"
+      dead_letters_arn = "arn:aws:sqs:eu-west-1:111122223333:shop-external-dead-letters"
+      url_secret       = { arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf:url::", policy_json = "{}" }
+    }
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.url) == 0 && output.url_policy_json == "{}"
+    error_message = "The output has it."
+  }
+}
+
+run "execute_command_needs_no_table" {
+  command = plan
+
+  variables {
+    enable_execute_command = true
+    ledger = {
+      name             = "cache.example.com:6379"
+      schedule_group   = "shop-external"
+      dead_letters_arn = "arn:aws:sqs:eu-west-1:111122223333:shop-external-dead-letters"
+      url_secret       = { arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf:url::", policy_json = "{}" }
+    }
+  }
+
+  assert {
+    condition     = length(jsondecode(aws_iam_role_policy.claim[0].policy).Statement) == 1
+    error_message = "Nothing on DynamoDB."
+  }
+}
+
+run "an_external_ledger_without_an_execution_role" {
+  command = plan
+
+  variables {
+    launch_type        = "EC2"
+    execution_role_arn = null
+    ledger = {
+      name             = "cache.example.com:6379"
+      schedule_group   = "shop-external"
+      dead_letters_arn = "arn:aws:sqs:eu-west-1:111122223333:shop-external-dead-letters"
+      url_secret       = { arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf:url::", policy_json = "{}" }
+    }
+  }
+
+  expect_failures = [aws_iam_role_policy.url]
+}
+
+run "an_external_ledger_by_its_name_only" {
+  command = plan
+
+  variables {
+    ledger = { name = "shop", url_secret = { arn = "arn:aws:ssm:eu-west-1:111122223333:parameter/url", policy_json = "{}" } }
+  }
+
+  expect_failures = [aws_scheduler_schedule.this]
 }

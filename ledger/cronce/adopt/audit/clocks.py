@@ -1,0 +1,214 @@
+"""The clocks of a project: what its code and its commands start at set times, and what keeps copies of them apart."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Literal
+
+from cronce.adopt.audit.clock_commands import command_clocks, split_command
+from cronce.adopt.audit.matching import Match, matches
+from cronce.adopt.audit.model import FoundClock, Place
+from cronce.adopt.audit.rules import AnyRule, CommandRule, Protection, TextRule, every_rule, text_rules
+from cronce.adopt.audit.tree import LANGUAGES, SourceFile, source
+
+_MANIFESTS = re.compile(
+    r"package\.json|pyproject\.toml|setup\.(py|cfg)|go\.mod|Gemfile|composer\.json|Cargo\.toml|mix\.exs"
+)
+_MODULES = re.compile(r"pom\.xml|(settings|build)\.gradle(\.kts)?|.*\.(sln|slnx|csproj)")
+"""Manifests of modules that are built together: the project is the topmost folder that has one."""
+_LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clocks:
+    """What was found.
+
+    Attributes:
+        found: One clock per file, tool and protection, in the order of places.
+        matches: Every match of a rule with its file, for the checks on the jobs.
+    """
+
+    found: tuple[FoundClock, ...]
+    matches: tuple[tuple[SourceFile, Match], ...]
+
+
+def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = lambda _: None) -> Clocks:
+    """Find every clock.
+
+    Args:
+        files: The project's files.
+        done: Called with the number of files judged, now and then.
+    """
+    projects = _Projects()
+    all_matches: list[tuple[SourceFile, Match]] = []
+    all_commands: list[tuple[SourceFile, CommandRule, int, str]] = []
+    all_texts: list[tuple[SourceFile, TextRule, int]] = []
+    for number, file in enumerate(files, 1):
+        if number % 256 == 0:
+            done(number)
+        projects.see(file)
+        all_matches += [(file, match) for match in matches(file)]
+        all_commands += [(file, rule, command.line, command.text) for rule, command in command_clocks(file)]
+        all_texts += [(file, rule, line) for rule, line in _text_clocks(file)]
+    groups: dict[tuple[PurePosixPath, str, str | None], FoundClock] = {}
+    for file, match in all_matches:
+        rule = match.rule
+        by = _protected(rule.protections, match.text, file, projects) or _session_lock(file)
+        _add(groups, file, rule, match.line, rule.command, by=by, defines=rule.command is not None, switch=match.switch)
+    for file, command_rule, line, text in all_commands:
+        by = _protected(command_rule.protections, text, file, projects)
+        _add(groups, file, command_rule, line, split_command(text), by=by, defines=False)
+    for file, text_rule, line in all_texts:
+        by = _protected(text_rule.protections, file.text, file, projects)
+        _add(groups, file, text_rule, line, text_rule.command, by=by, defines=text_rule.command is not None)
+    clocks = _with_definitions(groups.values())
+    return Clocks(
+        found=tuple(sorted(clocks, key=lambda clock: (clock.place.path, clock.place.line))), matches=tuple(all_matches)
+    )
+
+
+def _text_clocks(file: SourceFile) -> Iterator[tuple[TextRule, int]]:
+    for rule in text_rules():
+        if file.has_any(rule.words) and rule.path.search(str(file.path)):
+            for match in rule.pattern.finditer(file.text):
+                yield rule, file.text.count("\n", 0, match.start()) + 1
+
+
+def _add(
+    groups: dict[tuple[PurePosixPath, str, str | None], FoundClock],
+    file: SourceFile,
+    rule: AnyRule,
+    line: int,
+    command: tuple[str, ...] | None,
+    *,
+    by: str | None,
+    defines: bool,
+    switch: str | None = None,
+) -> None:
+    """A clock, or one more line of one: a file, a tool and a protection are one clock, each command is one."""
+    key = (file.path, f"{rule.id} {'' if defines or command is None else line}", by)
+    if (known := groups.get(key)) is not None:
+        if line not in (known.place.line, *known.also):
+            same = known.switch if known.switch == switch else None
+            groups[key] = replace(known, also=(*known.also, line), switch=same)
+        return
+    groups[key] = FoundClock(
+        rule=rule.id,
+        tool=rule.tool,
+        place=Place(path=file.path, line=line),
+        text=file.text.split("\n")[line - 1].strip()[:_LONGEST_TEXT],
+        command=command,
+        defines=defines,
+        protected=by,
+        switch=switch,
+    )
+
+
+def _with_definitions(clocks: Iterable[FoundClock]) -> list[FoundClock]:
+    """The clocks; a command whose definitions are all protected is protected by the same."""
+    found = list(clocks)
+    definitions: dict[str, list[str | None]] = defaultdict(list)
+    for clock in found:
+        if clock.defines:
+            definitions[clock.rule].append(clock.protected)
+    return [
+        replace(clock, protected=locks[0])
+        if not clock.defines
+        and clock.command
+        and clock.protected is None
+        and (locks := definitions[clock.rule])
+        and all(locks)
+        else clock
+        for clock in found
+    ]
+
+
+def _protected(protections: Iterable[Protection], text: str, file: SourceFile, projects: _Projects) -> str | None:
+    for protection in protections:
+        looked = {"match": text, "file": file.text}.get(protection.scope)
+        holds = protection.pattern.search(looked) if looked is not None else projects.has(protection.pattern, file.path)
+        if holds and not (protection.unless and projects.has(protection.unless, file.path)):
+            return protection.by
+    return None
+
+
+def _session_lock(file: SourceFile) -> str | None:
+    """A lock in the clock's own file that a process holds as long as its session lives."""
+    return next((by for pattern, by in _SESSION_LOCKS if _in_code(pattern, file)), None)
+
+
+_SESSION_LOCKS = (
+    (re.compile(r"\bpg_(?:try_)?advisory_(?:xact_)?lock\b|\bwith_advisory_lock\b"), "an advisory lock of PostgreSQL"),
+    (re.compile(r"(?i)\bselect\s+get_lock\s*\("), "a named lock of MySQL"),
+    (re.compile(r"\bleaderelection\.(?:RunOrDie|NewLeaderElector)\b"), "the leader election of Kubernetes"),
+    (re.compile(r"\bconcurrency\.NewElection\(|\bnew Leader(?:Latch|Selector)\("), "an election of a leader"),
+)
+
+
+class _Projects:
+    """Which patterns of a whole project were seen, and where.
+
+    A project is the nearest folder above a file with a manifest (`package.json`, `pom.xml`, ...); a pattern counts for
+    a file if it was seen in the same project, or in a folder above it.
+    """
+
+    def __init__(self) -> None:
+        self._roots: set[PurePosixPath] = set()
+        self._modules: set[PurePosixPath] = set()
+        self._seen: dict[str, list[PurePosixPath]] = defaultdict(list)
+
+    def see(self, file: SourceFile) -> None:
+        """Take note of a file."""
+        if _MANIFESTS.fullmatch(file.path.name):
+            self._roots.add(file.path.parent)
+        elif _MODULES.fullmatch(file.path.name):
+            self._modules.add(file.path.parent)
+        for pattern, words in _project_patterns():
+            if file.has_any(words) and _in_code(pattern, file):
+                self._seen[pattern.pattern].append(file.path)
+
+    def has(self, pattern: re.Pattern[str], path: PurePosixPath) -> bool:
+        """True if the pattern was seen in the project of that file."""
+        modules = [parent for parent in path.parents if parent in self._modules]
+        root = modules[-1] if modules else next((each for each in path.parents if each in self._roots), PurePosixPath())
+        return any(root in seen.parents or seen.parent in path.parents for seen in self._seen.get(pattern.pattern, ()))
+
+
+@cache
+def _project_patterns() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+    """Each pattern to look for in the whole project, with words of which one is in every file that has it."""
+    every = [protection for rule in every_rule() for protection in rule.protections]
+    return (
+        *{(protection.pattern, protection.words) for protection in every if protection.scope == "project"},
+        *{(protection.unless, protection.words) for protection in every if protection.unless},
+    )
+
+
+def _in_code(pattern: re.Pattern[str], file: SourceFile) -> bool:
+    """True if the pattern is in a line that is no comment."""
+    for match in pattern.finditer(file.text):
+        start = file.text.rfind("\n", 0, match.start()) + 1
+        before = file.text[start : match.start()].lstrip()
+        if not before.startswith(("#", "//", "*", "--", "<!--")):
+            return True
+    return False
+
+
+_SUFFIX = {language: suffix for suffix, language in reversed(LANGUAGES.items())}
+
+CaseVerdict = Literal["found", "protected", "not_found"]
+
+
+def verdict_of_case(rule: AnyRule, text: str, language: str | None = None) -> CaseVerdict:
+    """What the rule says to one of its cases."""
+    name = "Procfile" if language is None else f"app/main{_SUFFIX[language]}"
+    file = source(PurePosixPath(rule.cases.path or name), text)
+    clocks = [clock for clock in find_clocks([file]).found if clock.rule == rule.id]
+    if not clocks:
+        return "not_found"
+    return "protected" if all(clock.protected for clock in clocks) else "found"

@@ -1,0 +1,153 @@
+"""Which service runs which clock: by the command that is the clock, or by the files that a command loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from cronce.adopt.audit.clock_commands import clock_of_command
+from cronce.adopt.audit.files import ROOT, Files
+from cronce.adopt.audit.loading import Loaded, loaded_by
+from cronce.adopt.audit.loading.python import is_run_only_as_main
+from cronce.adopt.audit.model import FoundClock, FoundService
+from cronce.adopt.audit.services.commands import GUARDS, program
+from cronce.adopt.audit.switches import is_on
+
+_LONGEST_COMMAND = 12
+"""Lines of a command that is written in several."""
+_NOT_OURS = frozenset(
+    {"postgres", "redis-server", "valkey-server", "mysqld", "mariadbd", "mongod", "nginx", "rabbitmq-server", "haproxy"}
+    | {"traefik", "caddy", "envoy", "memcached", "prometheus", "grafana-server", "sh", "bash", "tail", "sleep"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockInService:
+    """A service that runs a clock.
+
+    Attributes:
+        clock: The clock.
+        service: The service.
+        way: How the service comes to run it, as a clause; empty if its command is the clock.
+        certain: False if the service only may run it: what its command loads is not known.
+        definitions: Places in code that say what the clock does.
+        same: Other lines of the same command.
+    """
+
+    clock: FoundClock
+    service: FoundService
+    way: str = ""
+    certain: bool = True
+    definitions: tuple[FoundClock, ...] = ()
+    same: tuple[FoundClock, ...] = ()
+
+
+def running(clocks: Sequence[FoundClock], services: Sequence[FoundService], files: Files) -> list[ClockInService]:
+    """Each clock with each service that runs it, or may run it. A clock that no service runs is not in the list."""
+    loads = _Loads(files)
+    open_services = [service for service in services if (service.command or ())[:2] not in GUARDS]
+    found: list[ClockInService] = []
+    for service in open_services:
+        found += _by_command(service, clocks)
+    for clock in clocks:
+        if clock.command is None and not clock.defines:
+            able = _switched_on(clock, open_services)
+            certain = [each for service in able if (each := loads.certain(clock, service)) is not None]
+            found += certain or [each for each in (loads.possible(clock, s) for s in able) if each is not None]
+    return found
+
+
+def _switched_on(clock: FoundClock, services: Sequence[FoundService]) -> Sequence[FoundService]:
+    """The services whose settings let the clock start; all of them if no file gives its variable."""
+    if clock.switch is None or not any(clock.switch in dict(service.environment) for service in services):
+        return services
+    return [service for service in services if is_on(clock.switch, service.environment)]
+
+
+def _by_command(service: FoundService, clocks: Sequence[FoundClock]) -> Iterator[ClockInService]:
+    """The clock that the service's command is: as found where the command is written, or as the whole command says.
+
+    The words of a command may be in several lines, and in several files; each line alone may look like a clock.
+    """
+    place, command = service.command_place, service.command
+    if place is None or command is None:
+        return
+    rule = clock_of_command(command)
+    written = [
+        clock
+        for clock in clocks
+        if clock.command is not None and not clock.defines and clock.place.path == place.path
+        if place.line in (clock.place.line, *clock.also)
+        or (rule is not None and clock.rule == rule.id and 0 < clock.place.line - place.line <= _LONGEST_COMMAND)
+    ]
+    written.sort(key=lambda clock: abs(clock.place.line - place.line))
+    if not written and rule is not None:
+        text = " ".join(command)
+        locks = (each.by for each in rule.protections if each.scope == "match" and each.pattern.search(text))
+        written = [
+            FoundClock(
+                rule=rule.id, tool=rule.tool, place=place, text=text, command=command, protected=next(locks, None)
+            )
+        ]
+    if written:
+        definitions = (each for each in clocks if each.defines and each.rule == written[0].rule)
+        yield ClockInService(
+            clock=written[0],
+            service=service,
+            definitions=tuple(each for each in definitions if _may_hold(service.folder, each.place.path)),
+            same=tuple(written[1:]),
+        )
+
+
+def _may_hold(folder: PurePosixPath | None, path: PurePosixPath) -> bool:
+    return folder is None or folder == ROOT or folder in path.parents
+
+
+class _Loads:
+    """What each command loads, looked up once."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._known: dict[tuple[tuple[str, ...], PurePosixPath], Loaded | None] = {}
+
+    def certain(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
+        """The clock in the service if its command loads the clock's file."""
+        path = clock.place.path
+        if service.command is None:
+            return None
+        loaded = self._of(service.command, service.folder or ROOT)
+        if loaded is None or path not in loaded.by:
+            return None
+        lines = (clock.place.line, *clock.also)
+        if all(is_run_only_as_main(path, line, loaded, self._files) for line in lines):
+            return None
+        return ClockInService(clock=clock, service=service, way=_way(service.command, loaded, path))
+
+    def possible(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
+        """The clock in the service if the service is built from the clock's folder and nothing says what it loads."""
+        path = clock.place.path
+        if service.folder is None or not _may_hold(service.folder, path):
+            return None
+        if service.command is None:
+            return ClockInService(clock=clock, service=service, way="what it starts is not known", certain=False)
+        if program(service.command) in _NOT_OURS or self._of(service.command, service.folder) is not None:
+            return None
+        way = f"what {_short(service.command)} loads is not known"
+        return ClockInService(clock=clock, service=service, way=way, certain=False)
+
+    def _of(self, command: tuple[str, ...], folder: PurePosixPath) -> Loaded | None:
+        key = (command, folder)
+        if key not in self._known:
+            self._known[key] = loaded_by(command, folder, self._files)
+        return self._known[key]
+
+
+def _way(command: tuple[str, ...], loaded: Loaded, path: PurePosixPath) -> str:
+    trace = loaded.trace(path)
+    return f"its command, {_short(command)}, loads it" + (f" ({trace})" if trace else "")
+
+
+def _short(command: tuple[str, ...]) -> str:
+    text = " ".join(command)
+    return f"`{text if len(text) <= 60 else text[:57] + '...'}`"

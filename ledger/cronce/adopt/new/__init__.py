@@ -1,0 +1,1 @@
+"""`cronce new`: the files of a small project that can be deployed."""

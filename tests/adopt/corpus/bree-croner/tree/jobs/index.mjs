@@ -1,0 +1,6 @@
+import Bree from 'bree';
+
+const bree = new Bree({
+  jobs: [{ name: 'digest', cron: '0 6 * * *' }],
+});
+await bree.start();

@@ -1,0 +1,1 @@
+setInterval(() => location.reload(), 24 * 60 * 60 * 1000);

@@ -1,0 +1,6 @@
+from shop.celery import app
+
+
+@app.task
+def digest():
+    ...

@@ -1,0 +1,1 @@
+exec celery -A shop flower

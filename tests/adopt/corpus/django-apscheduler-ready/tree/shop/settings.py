@@ -1,0 +1,1 @@
+INSTALLED_APPS = ["django.contrib.auth", "django_apscheduler", "news.apps.NewsConfig"]

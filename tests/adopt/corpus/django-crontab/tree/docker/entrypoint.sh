@@ -1,0 +1,4 @@
+#!/bin/sh
+python manage.py crontab add
+service cron start
+exec gunicorn shop.wsgi

@@ -1,0 +1,5 @@
+INSTALLED_APPS = ["django_crontab"]
+
+CRONJOBS = [
+    ("0 6 * * *", "shop.cron.digest"),
+]

@@ -1,0 +1,7 @@
+import Config
+
+config :shop, Oban,
+  repo: Shop.Repo,
+  plugins: [
+    {Oban.Plugins.Cron, crontab: [{"0 6 * * *", Shop.Digest}]}
+  ]

@@ -1,0 +1,3 @@
+defmodule Shop.Scheduler do
+  use Quantum, otp_app: :shop
+end

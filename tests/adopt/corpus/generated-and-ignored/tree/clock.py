@@ -1,0 +1,4 @@
+import schedule
+
+# cronce: ignore[schedule] one copy only: see deploy/clock.yml
+schedule.every().day.do(send)

@@ -1,0 +1,7 @@
+package main
+
+import "net/http"
+
+func main() {
+	http.ListenAndServe(":80", nil)
+}

@@ -1,0 +1,7 @@
+package main
+
+import "example.com/shop/internal/jobs"
+
+func main() {
+	jobs.Start()
+}

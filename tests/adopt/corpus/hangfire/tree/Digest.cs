@@ -1,0 +1,7 @@
+using Hangfire;
+
+public class Digest
+{
+    [DisableConcurrentExecution(timeoutInSeconds: 0)]
+    public void Send() { }
+}

@@ -1,0 +1,5 @@
+from apscheduler.schedulers.blocking import BlockingScheduler
+
+scheduler = BlockingScheduler()
+scheduler.add_job(print, "interval", hours=1, max_instances=1, misfire_grace_time=60)
+scheduler.start()

@@ -1,0 +1,3 @@
+import jobs
+
+app = object()

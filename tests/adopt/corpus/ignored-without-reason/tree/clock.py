@@ -1,0 +1,3 @@
+import schedule
+
+schedule.every().day.do(send)  # cronce: ignore[schedule]

@@ -1,0 +1,3 @@
+const { CronExpressionParser } = require('cron-parser');
+
+module.exports = (text) => CronExpressionParser.parse(text).next();

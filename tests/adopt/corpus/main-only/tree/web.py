@@ -1,0 +1,3 @@
+from jobs import send
+
+app = object()

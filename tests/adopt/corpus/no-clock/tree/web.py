@@ -1,0 +1,4 @@
+from datetime import datetime
+
+app = object()
+started_at = datetime.now().isoformat()

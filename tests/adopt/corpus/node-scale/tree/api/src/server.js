@@ -1,0 +1,4 @@
+const express = require('express');
+require('./cron');
+
+express().listen(3000);

@@ -1,0 +1,5 @@
+import schedule
+
+schedule.every().day.do(send)
+
+def (:

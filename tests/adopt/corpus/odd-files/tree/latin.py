@@ -1,0 +1,4 @@
+import schedule
+
+NAME = "café"
+schedule.every().day.do(send)

@@ -1,0 +1,4 @@
+import schedule
+
+
+schedule.every().day.do(send)

@@ -1,0 +1,6 @@
+def digest():
+    ...
+
+
+def rollup():
+    ...

@@ -1,0 +1,9 @@
+package shop;
+
+import org.springframework.scheduling.annotation.Scheduled;
+
+class JobsTest {
+    @Scheduled(cron = "* * * * * *")
+    void never() {
+    }
+}

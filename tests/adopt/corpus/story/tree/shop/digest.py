@@ -1,0 +1,2 @@
+def send_digest():
+    print("3,100 mails")

@@ -1,0 +1,1 @@
+worker_count = 3

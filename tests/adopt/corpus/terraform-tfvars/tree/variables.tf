@@ -1,0 +1,4 @@
+variable "worker_count" {
+  type    = number
+  default = 1
+}

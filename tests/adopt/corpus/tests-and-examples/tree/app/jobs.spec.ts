@@ -1,0 +1,2 @@
+import cron from 'node-cron';
+cron.schedule('* * * * *', run);

@@ -1,0 +1,3 @@
+import schedule
+
+schedule.every().day.do(print)

@@ -1,0 +1,2 @@
+const cron = require('node-cron');
+cron.schedule('0 6 * * *', () => {});

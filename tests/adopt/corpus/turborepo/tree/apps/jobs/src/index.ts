@@ -1,0 +1,3 @@
+import { startJobs } from '@acme/scheduler';
+
+startJobs();

@@ -1,0 +1,5 @@
+from fastapi import FastAPI
+
+from .jobs import scheduler
+
+app = FastAPI(lifespan=scheduler.lifespan)

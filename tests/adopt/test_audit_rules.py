@@ -1,0 +1,69 @@
+"""Every rule of the audit, on its own cases."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from cronce.adopt.audit.clocks import find_clocks, verdict_of_case
+from cronce.adopt.audit.rules import AnyRule, Rule, every_rule
+from cronce.adopt.audit.tree import source
+
+CASES = [
+    pytest.param(rule, language, expected, text, id=f"{rule.id}-{language or 'command'}-{expected}-{number}")
+    for rule in every_rule()
+    for language in (rule.cases.languages or (None,))
+    for expected in ("found", "protected", "not_found")
+    for number, text in enumerate(getattr(rule.cases, expected), 1)
+]
+
+
+@pytest.mark.parametrize(("rule", "language", "expected", "text"), CASES)
+def test_a_rule_judges_its_cases(rule: AnyRule, language: str | None, expected: str, text: str) -> None:
+    """In each language that it is for."""
+    assert verdict_of_case(rule, text, language) == expected
+
+
+@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: f"{rule.id}-{type(rule).__name__}")
+def test_a_rule_has_cases_of_both_kinds(rule: AnyRule) -> None:
+    """And for each lock that it knows, code that has it."""
+    assert rule.cases.found or rule.cases.protected
+    assert rule.cases.not_found
+    assert bool(rule.cases.protected) or not rule.protections or rule.id == "celery-beat"
+
+
+@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: f"{rule.id}-{type(rule).__name__}")
+def test_a_case_that_is_found_has_a_word_of_its_rule(rule: AnyRule) -> None:
+    """Otherwise the file would never be parsed, however well the rule matches."""
+    for text in (*rule.cases.found, *rule.cases.protected):
+        assert any(word in text for word in rule.words)
+
+
+def test_what_is_looked_for_in_a_whole_project_has_words() -> None:
+    """Without them no file would be searched."""
+    every = [protection for rule in every_rule() for protection in rule.protections]
+    wide = [protection for protection in every if protection.scope == "project" or protection.unless]
+    assert wide
+    assert [protection.by for protection in wide if not protection.words] == []
+
+
+@pytest.mark.parametrize(
+    ("lock", "by"),
+    [
+        ("db.execute('SELECT pg_advisory_lock(42)')", "an advisory lock of PostgreSQL"),
+        ("db.execute('SELECT GET_LOCK(%s, 0)')", "a named lock of MySQL"),
+        ("# pg_advisory_lock would be an alternative", None),
+    ],
+)
+def test_a_lock_that_lives_as_long_as_its_session_protects_the_clock(lock: str, by: str | None) -> None:
+    """In code; a comment that names one protects nothing."""
+    text = f"import schedule\n{lock}\nschedule.every().day.do(print)\n"
+    [clock] = find_clocks([source(PurePosixPath("app.py"), text)]).found
+    assert clock.protected == by
+
+
+def test_rules_for_one_language_have_names_of_their_own() -> None:
+    """`ignore` and `--json` name a tool by it."""
+    named = [(rule.id, language) for rule in every_rule() if isinstance(rule, Rule) for language in rule.languages]
+    assert sorted(named) == sorted(set(named))
