@@ -5,10 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import aws_cdk as cdk
 import pytest
 
 from cronce_cdk import ScheduledTask
-from tests.cdk.shop import Shop, new_shop
+from tests.cdk.shop import ENVIRONMENT, Shop, new_shop
+
+
+@pytest.fixture
+def stack() -> cdk.Stack:
+    """An empty stack with a known account and Region."""
+    return cdk.Stack(cdk.App(), "Stack", env=ENVIRONMENT)
 
 
 @pytest.fixture

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronce import CatchUp, Ledger, LedgerUnavailableError, OnLost, Policy, Reason, Status, Trigger
+from cronce import CatchUp, Ledger, LedgerUnavailableError, Policy, Reason, Status, Trigger
 from cronce.client.leadership import Leadership
 from cronce.client.observer import Observer
-from cronce.ecs import CallUnavailableError, Launcher, definition_of
-from cronce.protocol.records import RunRecord
-from cronce.stores.memory import MemoryStore
+from cronce.ecs import Launcher, definition_of
 from cronce.vocabulary.values import replace as replace_value
 from cronce_lambdas.recorder import handler
 from cronce_lambdas.settings import PinnedService
@@ -31,32 +28,13 @@ from tests.lambdas.events import (
     altered,
     letter,
     stopped,
-    variables,
 )
-from tests.support.cloud import GROUP, T0, client_error, metrics, schedule
+from tests.lambdas.unclaimed import NEVER_RAN, RETRIES
+from tests.support.cloud import GROUP, T0, metrics, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from cronce.protocol.operations import Swapped
-    from cronce.protocol.records import Record
-
-RETRIES = Policy(backoff_limit=2)
-THROTTLED = client_error("get_schedule", "ThrottlingException", "slow down", status=429)
-NEVER_RAN: dict[str, Any] = {"exit_code": None, "stop_code": "TaskFailedToStart", "reason": "CannotPullContainerError"}
-
-
-class BrokenStore(MemoryStore):
-    """A store that does not answer."""
-
-    def get(self, job: str, key: str) -> Record | None:
-        """No answer."""
-        raise LedgerUnavailableError("memory", f"{job} {key}", transient=False)
-
-    def swap(self, record: Record, expected: Record | None) -> Swapped:
-        """No answer."""
-        raise LedgerUnavailableError("memory", f"{record.job} {expected}", transient=False)
 
 
 class TestSettling:
@@ -245,97 +223,6 @@ class TestNeverClaimed:
         assert len(world.launches()) == 1
 
 
-class TestRelaunch:
-    """A settled run that may be tried again."""
-
-    def test_a_crash_is_followed_by_the_next_attempt(self) -> None:
-        """With the period, its nominal time, and the trigger that says so."""
-        world = World()
-        world.claim()
-        assert world.settle(EVENT)["relaunched"] == {"attempt": 2, "launch": 1}
-        assert world.launches() == [("29T06:01:00", PERIOD, "retry", "1")]
-        assert world.scheduler.environ_of(0)["CRONCE_SCHEDULED_TIME"] == PERIOD
-
-    def test_a_failure_is_followed_within_the_backoff_limit(self) -> None:
-        """The run settled itself; the event only tells that its task is gone."""
-        world = World(policy=RETRIES)
-        for attempt, minute in ((1, "06:01"), (2, "06:01"), (3, None)):
-            claimed = world.claim(f"{ARN}{attempt}")
-            assert claimed.attempt == attempt
-            claimed.fail("no", exit_code=1)
-            answer = world.settle(stopped(f"{ARN}{attempt}"))
-            assert ("relaunched" in answer) is (minute is not None)
-        assert [launch[0] for launch in world.launches()] == ["29T06:01:00", "29T06:01:00"]
-        assert answer["left"] == "no retry is left (backoff_limit=2)"
-
-    def test_an_interruption_is_followed_without_a_retry_to_spend(self) -> None:
-        """StopTask or Spot: the task received SIGTERM and recorded the interruption."""
-        world = World()
-        world.claim().interrupt()
-        answer = world.settle(stopped(exit_code=143, stop_code="SpotInterruption"))
-        assert answer["relaunched"] == {"attempt": 2, "launch": 1}
-
-    def test_a_repeated_event_arranges_nothing_twice(self) -> None:
-        """The name of the one-shot is derived from the launch."""
-        world = World()
-        world.claim()
-        answers = [world.settle(EVENT) for _ in range(3)]
-        assert answers[0] == answers[1] == answers[2]
-        assert len(world.launches()) == 1
-
-    @pytest.mark.parametrize(
-        "change",
-        [{"State": "DISABLED"}, {"policy": Policy(suspend=True)}, {"policy": Policy(on_lost=OnLost.HOLD)}],
-        ids=["disabled", "suspended", "held"],
-    )
-    def test_a_job_that_a_person_stopped_is_left(self, change: dict[str, Any]) -> None:
-        """As the job is defined now, not as it was when the task began."""
-        world = World()
-        world.claim()
-        world.define(**change)
-        assert "left" in world.settle(EVENT)
-        assert world.launches() == []
-
-    def test_a_job_without_a_schedule_is_left(self) -> None:
-        """Its stack was deleted; the run is settled anyway."""
-        world = World()
-        world.claim()
-        del world.scheduler.schedules[schedule()["Name"]]
-        assert "no schedule of the group runs" in world.settle(EVENT)["left"]
-        assert world.standing().status is Status.FAILED
-
-    def test_a_launch_that_eventbridge_refuses_is_reported_and_left(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Delivering the event again would not help."""
-        world = World()
-        world.claim()
-        world.scheduler.fail("create_schedule", "AccessDeniedException", status=403)
-        assert "AccessDeniedException" in world.settle(EVENT)["left"]
-        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-        assert ("not_relaunched", "ERROR") in [(line["cronce.event"], line["level"]) for line in lines]
-        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
-        assert "AccessDeniedException" in (world.standing().note or "")
-
-    @pytest.mark.parametrize("operation", ["list_schedules", "get_schedule", "create_schedule"])
-    def test_a_busy_service_is_asked_again(self, operation: str) -> None:
-        """Lambda delivers the event again; without the job's definition nothing is changed."""
-        world = World()
-        world.claim()
-        world.scheduler.fail(operation, "ThrottlingException", status=429)
-        with pytest.raises(CallUnavailableError):
-            world.settle(EVENT)
-        assert world.standing().status is (Status.FAILED if operation == "create_schedule" else Status.RUNNING)
-        world.scheduler.recover()
-        assert world.settle(EVENT)["relaunched"] == {"attempt": 2, "launch": 1}
-
-    def test_the_retry_of_a_retry_that_did_not_start_is_launched_again(self) -> None:
-        """The image was deleted between two attempts."""
-        world = World(policy=RETRIES)
-        world.claim().fail("no", exit_code=1)
-        world.settle(stopped())
-        answer = world.settle(stopped(OTHER, **NEVER_RAN, CRONCE_TRIGGER="retry", CRONCE_LAUNCH="1"))
-        assert answer == {"status": "FAILED", "relaunched": {"attempt": 2, "launch": 2}}
-
-
 EVENTS: dict[str, dict[str, Any]] = {
     "the owner, failed": stopped(exit_code=1),
     "the owner, killed": EVENT,
@@ -397,252 +284,6 @@ class TestPinnedService:
         leader = world.ledger().run("main-clock", "leader")
         assert leader is not None
         assert leader.status is Status.RUNNING
-
-
-class TestDeadLetters:
-    """Messages of the dead-letter queue."""
-
-    def test_a_tick_that_could_not_be_started_is_missed_with_the_reason(self) -> None:
-        """The error code is in the reason, the message in the error."""
-        world = World()
-        assert world.sort(letter()) == {"batchItemFailures": []}
-        run = world.standing()
-        assert (run.status, run.reason, run.attempt) == (Status.MISSED, "launch_failed: AccessDeniedException", 0)
-        assert (run.error, run.scheduled_at) == ("not authorized to perform: ecs:RunTask", T0)
-
-    def test_it_is_counted_and_sent(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        """A metric for alarms, and an event on the bus."""
-        monkeypatch.setenv("CRONCE_METRICS", "emf")
-        world = World()
-        world.sort(letter())
-        line = json.loads(capsys.readouterr().err)
-        assert (line["TickMissed"], line["Job"], line["Ledger"]) == (1, JOB, "runs")
-        assert world.events.sent == [
-            {
-                "type": "Cronce Run Missed",
-                "ledger": "runs",
-                "job": JOB,
-                "period": PERIOD,
-                "scheduledTime": PERIOD,
-                "reason": "launch_failed: AccessDeniedException",
-                "error": "not authorized to perform: ecs:RunTask",
-            }
-        ]
-
-    def test_an_event_that_cannot_be_sent_does_not_bring_the_message_back(self) -> None:
-        """The row and the metric say it too."""
-        world = World()
-        world.events.fail("put_events", "ThrottlingException", status=429)
-        assert world.sort(letter()) == {"batchItemFailures": []}
-
-    def test_a_tick_that_another_delivery_started_is_left_alone(self) -> None:
-        """EventBridge delivers at least once; another delivery succeeded."""
-        world = World()
-        world.claim()
-        assert world.sort(letter()) == {"batchItemFailures": []}
-        assert (world.standing().status, world.events.sent) == (Status.RUNNING, [])
-
-    def test_a_message_without_a_readable_body_is_found_by_its_schedule(self) -> None:
-        """The schedule says which job it is."""
-        world = World()
-        world.sort(letter("cut off"))
-        assert world.standing().reason == "launch_failed: AccessDeniedException"
-
-    def test_a_late_delivery_still_takes_it_over(self) -> None:
-        """EventBridge gave up; a person or the watchdog may still start it."""
-        world = World()
-        world.sort(letter())
-        assert world.claim(OTHER).attempt == 1
-
-    def test_only_the_messages_that_failed_are_retried(self) -> None:
-        """The others are processed; the schedule of the failed ones is temporarily unavailable."""
-        world = World()
-        gone = f"arn:aws:scheduler:eu-west-1:111122223333:schedule/{GROUP}/gone"
-        world.scheduler.fail_if("get_schedule", lambda request: THROTTLED if request["Name"] == "gone" else None)
-        odd = letter("cut off", message_id="2", SCHEDULE_ARN=gone)
-        assert world.sort(letter(message_id="1"), odd, letter(EVENT, message_id="3")) == {
-            "batchItemFailures": [{"itemIdentifier": "2"}]
-        }
-        assert world.standing().status is Status.MISSED
-
-    def test_a_defect_at_one_message_fails_only_that_message(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Whatever it raises; the queue's limit of receives ends it."""
-        world = World()
-        world.define("other", ScheduleExpression="cron(0 6 * * ? *)")
-        recorder = world.recorder()
-        known = world.launcher.known
-
-        def broken(job: str) -> Any:  # noqa: ANN401
-            if job == "other":
-                raise ZeroDivisionError
-            return known(job)
-
-        world.launcher.known = broken  # type: ignore[method-assign]
-        bad = letter({"containerOverrides": [{"environment": variables(CRONCE_JOB="other")}]}, message_id="7")
-        assert recorder.sort([bad, letter()]) == {"batchItemFailures": [{"itemIdentifier": "7"}]}
-        assert world.standing().status is Status.MISSED
-        assert "dead_letter_failed" in capsys.readouterr().err
-
-    def test_without_a_ledger_every_message_comes_back(self) -> None:
-        """None is lost."""
-        world = World(store=BrokenStore())
-        answer = world.sort(letter(message_id="1"), letter(EVENT, message_id="2"))
-        assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == ["1", "2"]
-
-    def test_a_malformed_message_is_reported_and_dropped(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Otherwise it would come back for fourteen days."""
-        world = World()
-        bad = [letter("{}", SCHEDULE_ARN=""), letter("{}", SCHEDULE_ARN="arn:.../gone"), {"messageId": "3"}]
-        assert world.sort(*bad, letter()) == {"batchItemFailures": []}
-        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-        events = [line["cronce.event"] for line in lines if line["cronce.event"] != "event_ignored"]
-        assert events == ["dead_letter_let_go"] * 3 + ["missed"]
-        assert all(line["level"] == "ERROR" for line in lines)
-
-    def test_a_message_whose_schedule_is_denied_is_dropped(self) -> None:
-        """It would be refused again."""
-        world = World()
-        world.scheduler.fail("get_schedule", "AccessDeniedException", status=403)
-        assert world.sort(letter("{}")) == {"batchItemFailures": []}
-
-    def test_an_event_that_came_back_is_settled(self) -> None:
-        """The ledger was unavailable at the first delivery."""
-        world = World()
-        world.claim()
-        assert world.sort(letter(EVENT)) == {"batchItemFailures": []}
-        assert (world.standing().reason, len(world.launches())) == (Reason.TASK_STOPPED, 1)
-
-    def test_the_dead_letter_of_a_relaunch_leaves_the_run_as_it_is(self) -> None:
-        """It stays FAILED with its own reason, and the letter is reported."""
-        world = World()
-        world.claim()
-        world.settle(EVENT)
-        before = world.standing()
-        world.sort(letter())
-        assert (world.standing(), world.events.sent) == (before, [])
-
-
-class TestAfterADeployment:
-    """The one-shot schedule of a retry has the task definition of before; the policy allows only the new one."""
-
-    def arranged(self, trigger: str = "retry", launch: int = 1, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The dead letter of a one-shot schedule that could not start its task."""
-        environ = {"CRONCE_PERIOD": PERIOD, "CRONCE_TRIGGER": trigger, "CRONCE_LAUNCH": str(launch)}
-        body = {"containerOverrides": [{"name": "digest", "environment": variables(**environ)}]}
-        arn = f"arn:aws:scheduler:eu-west-1:111122223333:schedule/{GROUP}/once-0123456789abcdef"
-        return letter(body, SCHEDULE_ARN=arn, **changes)
-
-    @pytest.mark.parametrize("code", ["AccessDeniedException", "Ecs.CapacityException", "ThrottlingException"])
-    def test_the_retry_is_arranged_again_by_the_current_definition(self, code: str) -> None:
-        """As the next launch of the same attempt, with the new revision."""
-        world = World()
-        world.claim()
-        world.settle(EVENT)
-        world.define(image="2", LastModificationDate=T0)
-        assert world.sort(self.arranged(ERROR_CODE=code)) == {"batchItemFailures": []}
-        assert [launch[2:] for launch in world.launches()] == [("retry", "1"), ("retry", "2")]
-        again = world.scheduler.one_shots[1]["Target"]["EcsParameters"]["TaskDefinitionArn"]
-        assert again.endswith("digest:2")
-
-    def test_a_repeated_letter_arranges_nothing_twice(self) -> None:
-        """The queue delivers at least once."""
-        world = World()
-        world.claim()
-        world.settle(EVENT)
-        for _ in range(3):
-            world.sort(self.arranged())
-        assert len(world.launches()) == 2
-
-    def test_the_catch_up_of_a_missed_tick_is_arranged_again(self) -> None:
-        """With its own trigger, and with the cause in the row."""
-        world = World()
-        Observer(world.ledger()).mark_missed(JOB, PERIOD, reason=Reason.NEVER_DELIVERED, scheduled_at=T0)
-        world.sort(self.arranged("catch_up"))
-        assert [launch[2:] for launch in world.launches()] == [("catch_up", "2")]
-        assert world.standing().reason == "launch_failed: AccessDeniedException"
-
-    def test_after_five_launches_the_row_says_that_no_retry_comes(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
-        """A metric and an event, once."""
-        monkeypatch.setenv("CRONCE_METRICS", "emf")
-        world = World()
-        world.claim()
-        world.settle(EVENT)
-        world.sort(self.arranged(launch=5))
-        world.sort(self.arranged(launch=5))
-        run = world.standing()
-        assert (run.status, run.actor) == (Status.FAILED, "cronce:recorder")
-        assert run.note == "no machine starts it again: 5 tasks of it stopped before they claimed it"
-        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
-        assert [name for name, _ in metrics(capsys.readouterr().err)] == ["RunRelaunched", "RunGivenUp"]
-        assert world.claim(OTHER, trigger=Trigger.MANUAL).record.note is None
-
-    def test_the_letter_of_a_run_that_another_task_works_on_changes_nothing(self) -> None:
-        """Another delivery started it."""
-        world = World()
-        world.claim()
-        world.settle(EVENT)
-        world.claim(OTHER)
-        world.sort(self.arranged())
-        assert (world.standing().status, len(world.launches())) == (Status.RUNNING, 1)
-
-    def test_the_letter_of_a_tick_of_the_schedule_is_left_to_catch_up(self) -> None:
-        """EventBridge Scheduler has tried it for as long as the job allows."""
-        world = World()
-        world.sort(letter())
-        assert world.launches() == []
-
-
-class TestLeftToAPerson:
-    """A run that no machine starts again."""
-
-    def test_a_held_run_is_reported_once(self, monkeypatch: Any, capsys: Any) -> None:  # noqa: ANN401
-        """An event, a metric, and a note in the row."""
-        monkeypatch.setenv("CRONCE_METRICS", "emf")
-        world = World(policy=Policy(on_lost=OnLost.HOLD))
-        world.claim()
-        for _ in range(3):
-            world.settle(EVENT)
-        (event,) = world.events.sent
-        assert (event["type"], event["job"], event["period"], event["attempt"]) == ("Cronce Run Held", JOB, PERIOD, 1)
-        assert event["why"] == "the run is held for a person (on_lost=HOLD)"
-        assert [(name, line["Job"]) for name, line in metrics(capsys.readouterr().err)] == [("RunHeld", JOB)]
-        released = world.ledger().release(JOB, PERIOD, actor="ann", note="looked")
-        assert isinstance(released, RunRecord)
-        assert (released.actor, released.note) == ("ann", "looked")
-
-    def test_the_sixth_crash_is_given_up(self) -> None:
-        """Each of the five before it was started again."""
-        world = World()
-        for attempt in range(1, 7):
-            assert world.claim(f"{ARN}{attempt}").attempt == attempt
-            answer = world.settle(stopped(f"{ARN}{attempt}", exit_code=137))
-        assert answer["left"] == "it died 6 times"
-        assert [event["type"] for event in world.events.sent] == ["Cronce Run Given Up"]
-        assert world.standing().note == "no machine starts it again: it died 6 times"
-
-    def test_a_failed_run_without_a_retry_is_given_up(self) -> None:
-        """Also with `backoff_limit=0`: a person is the only one left."""
-        world = World()
-        world.claim().fail("no", exit_code=1)
-        world.settle(stopped())
-        assert [(event["type"], event["reason"]) for event in world.events.sent] == [("Cronce Run Given Up", "error")]
-
-    @pytest.mark.parametrize("change", [{"State": "DISABLED"}, {"policy": Policy(suspend=True)}])
-    def test_a_job_that_is_switched_off_reports_nothing(self, change: dict[str, Any]) -> None:
-        """A person did that."""
-        world = World()
-        world.claim()
-        world.define(**change)
-        world.settle(EVENT)
-        assert (world.events.sent, world.standing().note) == ([], None)
-
-    def test_a_success_after_all_clears_the_note(self) -> None:
-        """The task was still finishing when it was given up."""
-        world = World(policy=Policy(on_lost=OnLost.HOLD))
-        claimed = world.claim()
-        world.settle(EVENT)
-        claimed.complete()
-        assert (world.standing().status, world.standing().note) == (Status.SUCCEEDED, None)
 
 
 class TestTheCause:

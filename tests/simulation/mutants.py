@@ -100,7 +100,7 @@ def _searches(mutant: Mutant | None) -> list[str]:
 def _unit_tests(mutant: Mutant | None) -> list[str]:
     """Those of the protocol, or of the changed file of the Lambda functions."""
     if mutant and (mutant.package == "cronce_lambdas" or mutant.file.startswith("watch/")):
-        return [str(_REPOSITORY / "tests" / "lambdas" / f"test_{Path(mutant.file).name}")]
+        return [*map(str, (_REPOSITORY / "tests" / "lambdas").glob(f"test_{Path(mutant.file).stem}*.py"))]
     folder = _REPOSITORY / "tests" / "unit"
     names = [
         f"test_{name}.py" for name in ("claiming", "holding", "overlap", "groups", "observing", "pausing", "states")

@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from cronce.clock.dispatch import DispatchFailedError
 from cronce.schedule import Every, parse
 from cronce.stores.memory import MemoryStore
 from cronce.stores.sqlite import SqliteStore
-from cronce.vocabulary.errors import LedgerUnavailableError
 from cronce.vocabulary.names import period_of
 from cronce.vocabulary.policy import CatchUp
 from tests.support.clockwork import CLOCK, MINUTE, SECOND, T0, Stage, at, job, ticks
+from tests.unit.clock.clock_events import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from cronce.clock.config import ClockJob
-    from cronce.clock.dispatch import Delivery
     from cronce.protocol.operations import Swapped
     from cronce.protocol.records import Record
     from cronce.stores.store import Page, Store
-
-
-def events(capsys: pytest.CaptureFixture[str], name: str) -> list[dict[str, Any]]:
-    """The log lines about an event so far, without the prefix of the keys."""
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    stripped = [{key.removeprefix("cronce."): value for key, value in line.items()} for line in lines]
-    return [line for line in stripped if line["event"] == name]
-
-
-class AwayStore(MemoryStore):
-    """A store that does not answer while `away` is true."""
-
-    away = False
-
-    def swap(self, record: Record, expected: Record | None) -> Swapped:
-        """As the memory's."""
-        self._answer()
-        return super().swap(record, expected)
-
-    def get(self, job: str, key: str) -> Record | None:
-        """As the memory's."""
-        self._answer()
-        return super().get(job, key)
-
-    def _answer(self) -> None:
-        if self.away:
-            raise LedgerUnavailableError("memory", "away", transient=True)
 
 
 class CountingStore(MemoryStore):
@@ -337,224 +307,6 @@ def test_a_pause_longer_than_the_lease_doubles_nothing() -> None:
     assert sorted(stage.periods()) == ticks(10 * SECOND, timedelta(seconds=180), 10 * SECOND)
 
 
-def test_a_dispatch_that_hangs_holds_up_no_other_and_turns_the_health_red() -> None:
-    """Red from a little after its time limit on, until the target answers again."""
-    stage = Stage()
-    process = stage.process([job("hangs"), job("fine")], beside=True)
-    process.turn()
-    stage.clock.advance(MINUTE)
-    process.turn()
-    hanging, fine = process.later
-    process.later = []
-    fine()
-    assert stage.periods("fine") == [at(MINUTE)]
-    stage.clock.advance(timedelta(seconds=11.9))
-    process.turn()
-    assert process.service.trouble() is None
-    stage.clock.advance(timedelta(seconds=0.1))
-    process.turn()
-    assert process.service.trouble() == f"the dispatch of hangs {at(MINUTE)} has not ended for 12 s"
-    stage.clock.advance(timedelta(seconds=48))
-    process.turn()
-    for work in process.later:
-        work()
-    assert stage.periods("fine") == ticks(MINUTE, 2 * MINUTE)
-    hanging()
-    process.later = []
-    process.turn()
-    assert process.service.trouble() is None
-
-
-def test_a_target_that_says_nothing_in_time_is_trouble_until_it_answers() -> None:
-    """A command that had to be killed is as bad as one that hangs."""
-    stage = Stage()
-    process = stage.process([job()])
-
-    def silent(_: Delivery) -> None:
-        raise DispatchFailedError("nothing", timed_out=True)
-
-    stage.receive = silent
-    stage.play(timedelta(seconds=61))
-    assert process.service.trouble() == "the target of beat did not answer in time"
-    stage.receive = lambda _: None
-    stage.play(timedelta(seconds=10))
-    assert stage.periods() == [at(MINUTE)]
-    assert process.service.trouble() is None
-
-
-def test_a_loop_that_does_not_move_is_trouble() -> None:
-    """Just before, and at, a minute."""
-    stage = Stage()
-    process = stage.process([job(timetable=Every(timedelta(hours=1)))])
-    process.turn()
-    process.turn()
-    stage.clock.advance(timedelta(seconds=59.9))
-    assert process.service.trouble() is None
-    stage.clock.advance(timedelta(seconds=0.1))
-    assert process.service.trouble() == "the loop has not moved for 60 s"
-
-
-def test_a_tick_that_no_worker_takes_is_trouble() -> None:
-    """All workers hang: what is due for a minute turns the health red."""
-    stage = Stage()
-    jobs = [job(f"job-{n}", timeout=5 * MINUTE) for n in range(33)]
-    process = stage.process(jobs, beside=True)
-    process.turn()
-    stage.clock.advance(MINUTE)
-    process.turn()
-    assert len(process.later) == 32
-    stage.clock.advance(timedelta(seconds=59))
-    process.turn()
-    assert process.service.trouble() is None
-    stage.clock.advance(SECOND)
-    process.turn()
-    assert process.service.trouble() == f"job-32 {at(MINUTE)} has been due for 60 s"
-
-
-def test_one_hanging_job_leaves_workers_for_the_others() -> None:
-    """It takes four of them, however many of its ticks wait."""
-    stage = Stage()
-    process = stage.process([job("hangs", timetable=Every(SECOND)), job("fine")], beside=True)
-    process.turn()
-    stage.clock.advance(MINUTE)
-    process.turn()
-    assert len(process.later) == 5
-
-
-def test_a_failed_dispatch_is_tried_again_until_it_succeeds() -> None:
-    """After 1 s and 2 s; the row counts the tries."""
-    stage = Stage()
-    process = stage.process([job()])
-    tried: list[float] = []
-
-    def fail_twice(_: Delivery) -> None:
-        tried.append((stage.clock.now() - T0).total_seconds())
-        if len(tried) < 3:
-            raise DispatchFailedError("no")
-
-    stage.receive = fail_twice
-    stage.play(timedelta(seconds=70))
-    assert [round(moment) for moment in tried] == [60, 61, 63]
-    run = process.ledger.run(f"{CLOCK}:beat", at(MINUTE))
-    assert run is not None
-    assert (run.status, run.attempt, run.failures) == ("SUCCEEDED", 3, 2)
-
-
-def test_a_dispatch_that_keeps_failing_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
-    """After the first try and `backoff_limit` more: one line, and the next tick goes on."""
-    stage = Stage()
-    stage.process([job(backoff_limit=2)])
-    tried: list[str] = []
-
-    def fail(delivery: Delivery) -> None:
-        tried.append(delivery.period)
-        raise DispatchFailedError("no such queue")
-
-    stage.receive = fail
-    stage.play(timedelta(seconds=119))
-    assert tried == [at(MINUTE)] * 3
-    assert [(line["period"], line["error"]) for line in events(capsys, "tick_failed")] == [
-        (at(MINUTE), "no such queue")
-    ]
-    assert stage.rows() == {at(MINUTE): "FAILED(error)"}
-    stage.play(SECOND)
-    assert tried[3:] == [at(2 * MINUTE)]
-
-
-def test_a_retry_is_within_the_starting_deadline(capsys: pytest.CaptureFixture[str]) -> None:
-    """The next try would be too late: given up now."""
-    stage = Stage()
-    stage.process([job(backoff_limit=10, starting_deadline=timedelta(seconds=2))])
-
-    def fail(_: Delivery) -> None:
-        raise DispatchFailedError("no")
-
-    stage.receive = fail
-    stage.play(timedelta(seconds=90))
-    assert len(events(capsys, "tick_failed")) == 1
-    assert stage.rows() == {at(MINUTE): "FAILED(error)"}
-
-
-def test_the_next_leader_goes_on_with_what_failed() -> None:
-    """The tick has tries left; the cursor is before it."""
-    stage = Stage()
-    old = stage.process([job(timetable=Every(timedelta(hours=1)))])
-
-    def fail(_: Delivery) -> None:
-        raise DispatchFailedError("no")
-
-    stage.receive = fail
-    stage.play(timedelta(hours=1))
-    old.stop()
-    stage.receive = lambda _: None
-    stage.process([job(timetable=Every(timedelta(hours=1)))])
-    stage.play(SECOND)
-    assert stage.periods() == [at(timedelta(hours=1))]
-
-
-def test_a_dispatch_that_died_on_the_way_is_taken_over_when_its_lease_is_over() -> None:
-    """However late that is: its result is unknown."""
-    stage = Stage()
-    short = job(timetable=Every(timedelta(hours=1)), starting_deadline=2 * SECOND)
-    old = stage.process([short], beside=True)
-    stage.play(SECOND)
-    stage.clock.advance(T0 + timedelta(hours=1) - stage.clock.now())
-    old.turn()
-
-    class DiedError(BaseException):
-        """What a SIGKILL would be."""
-
-    def die(_: Delivery) -> None:
-        raise DiedError
-
-    stage.receive = die
-    with pytest.raises(DiedError):
-        old.later[0]()
-    old.kill()
-    stage.receive = lambda _: None
-    stage.process([short])
-    stage.play(timedelta(minutes=2))
-    assert stage.periods() == [at(timedelta(hours=1))]
-    run = old.ledger.run(f"{CLOCK}:beat", at(timedelta(hours=1)))
-    assert run is not None
-    assert (run.attempt, run.owner) == (2, "process-2")
-
-
-def test_while_the_ledger_is_away_nothing_is_dispatched_and_then_all_is_caught_up() -> None:
-    """An outage longer than the lease: the lead is lost and taken again."""
-    store = AwayStore()
-    stage = Stage(store)
-    process = stage.process([job()])
-    stage.play(timedelta(seconds=90))
-    store.away = True
-    process.turn()
-    stage.clock.advance(30 * SECOND)
-    process.turn()  # retries until its claim is no longer trusted
-    assert not process.leads
-    assert stage.periods() == [at(MINUTE)]
-    stage.clock.advance(T0 + 4 * MINUTE + 30 * SECOND - stage.clock.now())
-    store.away = False
-    stage.play(20 * SECOND)
-    assert stage.periods() == ticks(MINUTE, 4 * MINUTE)
-
-
-def test_what_was_dispatched_while_the_ledger_went_away_is_not_dispatched_again() -> None:
-    """Its success is recorded when the ledger is back."""
-    store = AwayStore()
-    stage = Stage(store)
-    stage.process([job()])
-
-    def go_away(_: Delivery) -> None:
-        store.away = True
-        stage.receive = lambda _: None
-        stage.clock.meanwhile(*[lambda: None] * 30, lambda: setattr(store, "away", False))
-
-    stage.receive = go_away
-    stage.play(2 * MINUTE)
-    assert stage.periods() == ticks(MINUTE, 2 * MINUTE)
-    assert stage.rows()[at(MINUTE)] == "SUCCEEDED"
-
-
 def test_a_clock_that_is_set_back_doubles_nothing() -> None:
     """NTP moves it by an hour; the hour is not dispatched again."""
     stage = Stage()
@@ -582,33 +334,6 @@ def test_daylight_saving_is_the_schedules() -> None:
     stage.play(timedelta(days=2))
     assert stage.periods() == ["2026-03-09T06:30:00Z"]
     assert list(stage.rows()) == ["2026-03-09T06:30:00Z"]
-
-
-def test_stopping_hands_over_at_once_and_leaves_the_rest_to_the_rows() -> None:
-    """The lease is free while a dispatch is still at work; the next leader does not repeat it."""
-    stage = Stage()
-    old = stage.process([job(timetable=Every(timedelta(hours=1)))], beside=True)
-    old.turn()
-    stage.clock.advance(timedelta(hours=1))
-    old.turn()
-    (work,) = old.later
-    old.later = []
-
-    def stop_meanwhile(_: Delivery) -> None:
-        stage.receive = lambda _: None
-        old.service.stop()
-        assert old.service.turn() is None
-        (release,) = old.later
-        release()
-        old.ended = True
-        stage.process([job(timetable=Every(timedelta(hours=1)))])
-        stage.play(3 * SECOND)
-        assert stage.processes[-1].leads
-
-    stage.receive = stop_meanwhile
-    work()
-    stage.play(MINUTE)
-    assert stage.sent == [("process-1", "beat", at(timedelta(hours=1)), "schedule")]
 
 
 @pytest.mark.parametrize(
@@ -647,121 +372,6 @@ def test_a_job_that_is_added_or_timed_anew_misses_nothing() -> None:
     assert list(stage.rows("old")) == [at(timedelta(minutes=90))]
 
 
-def test_run_leads_until_it_is_asked_to_stop_and_then_hands_over() -> None:
-    """The whole loop, with what it waits for in between."""
-    stage = Stage()
-    process = stage.process([job()])
-    stage.clock.meanwhile(*[lambda: None] * 40, process.service.stop)
-    process.service.run()
-    assert len(stage.periods()) >= 3
-    assert stage.periods() == ticks(MINUTE, len(stage.periods()) * MINUTE)
-    following = stage.process([job()])
-    following.turn()
-    assert following.leads
-
-
-def test_run_waits_for_what_is_at_work_and_gives_it_up_before_the_grace_is_over() -> None:
-    """20 s of grace: at 17 s the commands are stopped, at 20 s it returns."""
-    stage = Stage()
-    process = stage.process([job()], beside=True)
-    given_up_after: list[float] = []
-    began: list[float] = []
-
-    def stop() -> None:
-        began.append(stage.clock.monotonic())
-        process.service.stop()
-
-    def look() -> None:
-        for work in process.later:
-            if "release" in work.__qualname__:
-                work()
-        process.later = [work for work in process.later if "release" not in work.__qualname__]
-        if process.service._give_up.is_set() and not given_up_after:
-            given_up_after.append(stage.clock.monotonic() - began[0])
-        stage.clock.meanwhile(look)
-
-    stage.clock.meanwhile(*[lambda: None] * 15, stop, look)
-    process.service.run()
-    assert process.later  # the dispatch never ended
-    assert 17 <= given_up_after[0] <= 17.2
-    assert stage.clock.monotonic() - began[0] == pytest.approx(20, abs=0.01)
-
-
-def test_a_loop_that_breaks_down_releases_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever broke it, another process can go on at once."""
-    stage = Stage()
-    process = stage.process([job()])
-
-    def break_down(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(process.service, "_choose", break_down)
-    with pytest.raises(ZeroDivisionError):
-        process.service.run()
-    assert stage.claim_lead() is not None
-
-
-def test_a_process_that_cannot_read_the_rows_does_not_lead(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no checkpoint, and the rows cannot be read: the lease is released."""
-
-    class UnreadableStore(MemoryStore):
-        """Queries have no answer."""
-
-        def query(self, job: str, *, limit: int, before: str | None = None) -> Page:
-            """Never."""
-            raise LedgerUnavailableError(f"memory {job} {limit} {before}", "away", transient=False)
-
-    stage = Stage(UnreadableStore())
-    process = stage.process([job()])
-    process.turn()
-    assert not process.leads
-    assert len(events(capsys, "unavailable")) == 1
-    assert stage.claim_lead() is not None
-
-
-def test_a_dispatch_for_which_no_thread_is_available_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host has no thread left for a moment."""
-    stage = Stage()
-    process = stage.process([job()])
-    process.turn()
-    start = process.service._start_work
-    asked: list[None] = []
-
-    def start_late(work: Callable[[], None]) -> None:
-        asked.append(None)
-        if len(asked) == 1:
-            raise RuntimeError("can't start new thread")
-        start(work)
-
-    monkeypatch.setattr(process.service, "_start_work", start_late)
-    stage.play(timedelta(seconds=62))
-    assert stage.periods() == [at(MINUTE)]
-    assert len(asked) == 2
-
-
-def test_standing_by_is_trouble_when_the_ledger_is_silent_for_a_minute() -> None:
-    """Just before, and at."""
-    stage = Stage()
-    process = stage.process([job()])
-    stage.clock.advance(timedelta(seconds=59.9))
-    assert process.service.trouble() is None
-    stage.clock.advance(timedelta(seconds=0.1))
-    assert process.service.trouble() == "standing by, but the ledger has not answered for 60 s"
-
-
-def test_a_sign_of_life_comes_once_a_minute_where_there_are_metrics(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An alarm can be set on its absence."""
-    stage = Stage()
-    stage.process([job(timetable=Every(timedelta(hours=1)))])
-    stage.play(timedelta(minutes=5))
-    assert events(capsys, "leads") == []
-    monkeypatch.setenv("CRONCE_METRICS", "emf")
-    stage.play(timedelta(minutes=5))
-    assert len(events(capsys, "leads")) in (5, 6)
-
-
 def _at_once(work: list[Callable[[], None]]) -> None:
     """Do each piece in a thread; they begin together."""
     barrier = threading.Barrier(len(work))
@@ -786,80 +396,3 @@ def _leader_version(stage: Stage) -> int:
     row = stage.store.get(CLOCK, "run#leader")
     assert row is not None
     return row.version
-
-
-def test_a_reload_continues_each_job_where_it_was_and_begins_a_new_one_now() -> None:
-    """No tick is lost and none comes twice; a job that is gone has no more."""
-    stage = Stage()
-    process = stage.process([job("kept"), job("gone")])
-    stage.play(timedelta(minutes=5, seconds=30))
-    process.service.reload([job("kept"), job("new", timetable=Every(10 * SECOND), catch_up=CatchUp.ALL)])
-    stage.play(timedelta(minutes=5))
-    assert stage.periods("kept") == ticks(MINUTE, 10 * MINUTE)
-    assert stage.periods("gone") == ticks(MINUTE, 5 * MINUTE)
-    begun = timedelta(minutes=5, seconds=30)
-    assert stage.periods("new") == [at(begun + n * 10 * SECOND) for n in range(1, 31)]
-
-
-def test_a_reload_ends_no_dispatch_and_repeats_none() -> None:
-    """What was under way is settled by name and time; that of a job that is gone is nobody's."""
-    stage = Stage()
-    process = stage.process([job("kept"), job("gone")], beside=True)
-    process.turn()
-    stage.clock.advance(MINUTE)
-    process.turn()
-    assert len(process.later) == 2
-    process.service.reload([job("kept", timeout=7 * SECOND)])
-    process.turn()
-    assert len(process.later) == 2
-    for work in process.later:
-        work()
-    process.later.clear()
-    process.turn()
-    assert process.later == []
-    assert sorted(name for _, name, *_ in stage.sent) == ["gone", "kept"]
-    assert process.service.trouble() is None
-
-
-def test_a_standby_that_reloads_leads_with_the_new_jobs() -> None:
-    """It had no agenda to change."""
-    stage = Stage()
-    first = stage.process([job("old")])
-    stage.play(timedelta(minutes=1, seconds=30))
-    first.stop()
-    second = stage.process([job("old")])
-    second.service.reload([job("new")])
-    stage.play(timedelta(minutes=2))
-    assert stage.periods("old") == ticks(MINUTE, MINUTE)
-    assert stage.periods("new") == [at(n * MINUTE) for n in (2, 3)]
-
-
-def test_a_reload_stores_the_cursors_at_once() -> None:
-    """A leader that dies a moment later leaves those of the new jobs."""
-    stage = Stage()
-    process = stage.process([job("old")])
-    process.turn()
-    process.turn()
-    process.service.reload([job("new")])
-    process.turn()
-    leader = process.ledger.run(CLOCK, "leader")
-    assert leader is not None
-    assert list(json.loads(leader.checkpoint or "{}")["cursors"]) == ["new"]
-
-
-def test_a_tick_that_waits_for_its_next_try_is_tried_after_a_reload() -> None:
-    """It is not settled, so the job continues before it."""
-    stage = Stage()
-    kept = job("kept", backoff_limit=9, starting_deadline=5 * MINUTE)
-    process = stage.process([kept])
-
-    def refuse(_: Delivery) -> None:
-        raise DispatchFailedError("not now")
-
-    stage.receive = refuse
-    stage.play(timedelta(minutes=1, seconds=1))
-    assert stage.periods("kept") == []
-    process.service.reload([kept, job("new")])
-    stage.receive = lambda _: None
-    stage.play(timedelta(seconds=50))
-    assert stage.periods("kept") == [at(MINUTE)]
