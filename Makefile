@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Empty is off. Where it is set, as many images do, each of the thousands of processes that tests start compiles the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)

@@ -56,10 +56,7 @@ def caught_by(mutant: Mutant | None) -> str | None:
             shutil.copytree(package, Path(folder) / name)
         if mutant:
             (Path(folder) / mutant.path).write_text(mutated(mutant, source(mutant)))
-        environ = os.environ | {
-            "PYTHONPATH": os.pathsep.join((folder, str(_REPOSITORY))),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        environ = os.environ | {"PYTHONPATH": os.pathsep.join((folder, str(_REPOSITORY)))}
         pytest = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
         for name, command in _checks(mutant, folder, pytest):
             done = subprocess.run(command, env=environ, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
