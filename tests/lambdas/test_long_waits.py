@@ -143,6 +143,22 @@ class TestWithoutSuccess:
         assert world.look()["no_success"] == 1
         assert len(self._told(world)) == 2
 
+    @pytest.mark.parametrize(("succeeds_at", "expected"), [(None, 1), (30 * HOUR, None)])
+    def test_a_job_with_more_runs_than_one_look_reads_is_told_too(
+        self, succeeds_at: timedelta | None, expected: int | None
+    ) -> None:
+        """A job of each minute that may fail for two days: the search goes on in the next look, and is told once."""
+        world = World()
+        answer = definition("cron(* * * * ? *)", told_after="48h") | {"State": "DISABLED"}
+        world.scheduler.schedules[answer["Name"]] = answer
+        world.look()
+        for minute in range(2 * 24 * 60):
+            at = T0 + minute * MINUTE
+            self._fails(world, at, Status.SUCCEEDED if at == T0 + (succeeds_at or -DAY) else Status.FAILED)
+        looks = [world.look(T0 + 48 * HOUR + minute * MINUTE).get("no_success") for minute in range(1, 9)]
+        assert looks[-1] == expected
+        assert len(self._told(world)) == (expected or 0)
+
 
 def test_the_line_for_people_can_stand_in_json_and_calls_nobody() -> None:
     """EventBridge does not escape what it puts into a message, and Slack reads <!channel>."""

@@ -121,6 +121,7 @@ class Memory:
         backlog: Missed ticks to catch up, oldest first.
         launched_at: When the first tick of `backlog` was launched; None if it was not launched yet.
         success_at: When the newest known success ended, or when this timing was seen first.
+        searched: The rows from this bound on hold no newer success; empty if no row does, None if none was searched.
     """
 
     timing: Timing
@@ -133,6 +134,7 @@ class Memory:
     backlog: tuple[datetime, ...] = ()
     launched_at: datetime | None = None
     success_at: datetime | None = None
+    searched: str | None = None
 
 
 def fingerprint(target: Mapping[str, Any]) -> str:
@@ -153,6 +155,7 @@ def to_value(memory: Memory) -> dict[str, Any]:
         "target": memory.target,
         **({} if memory.job is None else {"job": memory.job}),
         **({} if memory.date_in is None else {"date_in": memory.date_in}),
+        **({} if memory.searched is None else {"searched": memory.searched}),
         **{name: at.isoformat() for name, at in times.items() if at is not None},
         "pending": [[period_of(each.tick), period_of(each.window_ends_at)] for each in memory.pending],
         "backlog": [period_of(tick) for tick in memory.backlog],
@@ -183,6 +186,7 @@ def from_value(value: object) -> Memory | None:
             backlog=tuple(_tick(tick) for tick in value["backlog"]),
             launched_at=_time(value.get("launched_at")),
             success_at=_time(value.get("success_at")),
+            searched=str(value["searched"]) if "searched" in value else None,
         )
     except (KeyError, TypeError, ValueError, OverflowError, InputInvalidError):
         return None
