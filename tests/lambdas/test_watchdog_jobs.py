@@ -93,6 +93,19 @@ class TestUnreadable:
         assert len(world.events.sent) == 1
 
 
+def test_a_schedule_that_may_not_be_read_stops_no_other() -> None:
+    """Its key is disabled. It is counted as a failure of the look, and is not gone."""
+    world = World()
+    world.define("zzz")
+    world.look()
+    error = client_error("get_schedule", "AccessDeniedException", "the key is disabled", status=403)
+    world.scheduler.fail_if("get_schedule", lambda ask: error if ask["Name"].startswith(JOB) else None)
+    world.scheduler.schedules[f"{JOB}-0123456789ab"]["LastModificationDate"] = T0
+    looks = [world.look(T0 + 6 * MINUTE + n * DAY) for n in range(2)]
+    assert [(look["jobs"], look["failed"], look.get("gone")) for look in looks] == [(1, 1, None)] * 2
+    assert world.run(job="zzz") is not None
+
+
 class TestBirth:
     """A ledger knows when it was created; what ran before that has no row in it."""
 

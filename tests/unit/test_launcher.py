@@ -22,7 +22,7 @@ from cronce.ecs import (
     definition_of,
 )
 from cronce.vocabulary.errors import InputMissingError
-from tests.support.cloud import CLUSTER, GROUP, T0, FakeEcs, FakeScheduler, schedule, several
+from tests.support.cloud import CLUSTER, GROUP, T0, FakeEcs, FakeScheduler, client_error, schedule, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +89,56 @@ def test_a_job_that_cannot_be_read_is_reported_and_hides_no_other(capsys: pytest
         "ERROR",
         "a-0123456789ab",
     )
+
+
+def denied(schedule_name: str) -> FakeScheduler:
+    """With three jobs, of which one may not be read: its key is disabled."""
+    scheduler = FakeScheduler(schedule("a"), schedule("b"), schedule("c"))
+    error = client_error("get_schedule", "AccessDeniedException", "the key is disabled", status=403)
+    scheduler.fail_if("get_schedule", lambda request: error if request["Name"] == schedule_name else None)
+    return scheduler
+
+
+def test_a_schedule_that_may_not_be_read_is_reported_and_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is encrypted with a key that is disabled."""
+    launcher = Launcher(group=GROUP, scheduler=denied("b-0123456789ab"))
+    assert [job.job for job in launcher.jobs()] == ["a", "c"]
+    line = json.loads(capsys.readouterr().err)
+    assert (line["cronce.event"], line["cronce.schedule"]) == ("unreadable_job", "b-0123456789ab")
+    assert "the key is disabled" in line["cronce.error"]
+    assert launcher.find("c").job == "c"
+
+
+@pytest.mark.parametrize("job", ["b", "renamed"])
+def test_a_job_that_may_be_that_of_an_unreadable_schedule_is_not_unknown(job: str) -> None:
+    """Else the recorder would ignore the events of its tasks."""
+    with pytest.raises(CallRefusedError, match="the key is disabled"):
+        Launcher(group=GROUP, scheduler=denied("b-0123456789ab")).find(job)
+
+
+def test_no_permission_at_all_is_an_error() -> None:
+    """A group in which nothing can be read is not a group without jobs."""
+    scheduler = FakeScheduler(schedule("a"), schedule("b"))
+    scheduler.fail("get_schedule", "AccessDeniedException")
+    with pytest.raises(CallRefusedError, match="AccessDenied"):
+        list(Launcher(group=GROUP, scheduler=scheduler).jobs())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"containerOverrides": [{"environment": [1, null, "CRONCE_JOB", {"name": "CRONCE_JOB"}]}]}',
+        '{"containerOverrides": [{"environment": 1}]}',
+        '{"containerOverrides": [{"environment": "name value"}]}',
+        '{"containerOverrides": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+)
+def test_a_schedule_with_any_input_hides_no_other(text: str) -> None:
+    """Whoever may create schedules in the group chooses it."""
+    foreign = schedule("a")
+    foreign["Target"]["Input"] = text
+    scheduler = FakeScheduler(foreign, schedule("b"))
+    assert [job.job for job in Launcher(group=GROUP, scheduler=scheduler).jobs()] == ["b"]
 
 
 def test_a_schedule_that_is_deleted_between_list_and_look_is_no_job() -> None:

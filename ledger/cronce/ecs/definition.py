@@ -305,7 +305,7 @@ def launch_overrides(
 def _task_override(target: Mapping[str, Any]) -> Overrides:
     try:
         override = json.loads(target.get("Input") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return override if isinstance(override, dict) else {}
 
@@ -320,8 +320,12 @@ def _job_override(override: Overrides) -> Overrides | None:
 
 
 def _environ(container: Mapping[str, Any]) -> dict[str, str]:
-    variables = container.get("environment") or ()
-    return {str(each["name"]): str(each["value"]) for each in variables if "name" in each and "value" in each}
+    variables = container.get("environment")
+    return {
+        str(each["name"]): str(each["value"])
+        for each in (variables if isinstance(variables, list) else ())
+        if isinstance(each, dict) and "name" in each and "value" in each
+    }
 
 
 def _zone(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -85,7 +85,7 @@ class Launcher:
         """Every job of the group, ordered by the name of its schedule.
 
         The launcher caches schedules until they change, so a repeated call costs one request per
-        hundred jobs. A job whose definition is invalid is reported and left out.
+        hundred jobs. A job whose definition is invalid or cannot be read is reported and left out.
 
         Args:
             at_once: How many schedules are read at the same time.
@@ -93,21 +93,44 @@ class Launcher:
 
         Raises:
             CallUnavailableError: A call had no answer.
-            CallRefusedError: The group does not exist, or access is denied.
+            CallRefusedError: The group does not exist, or access to it or to every schedule is denied.
         """
+        refused: dict[str, CallRefusedError] = {}
+        found = 0
+        for definition in self._definitions(self._schedules(), refused, at_once=at_once, done=done):
+            found += 1
+            yield definition
+        if refused and not found:
+            raise next(iter(refused.values()))
+        for name, error in refused.items():
+            report("unreadable_job", level="ERROR", schedule=name, error=str(error))
+
+    def _definitions(
+        self,
+        schedules: Iterable[Mapping[str, Any]],
+        refused: dict[str, CallRefusedError],
+        *,
+        at_once: int = 1,
+        done: Callable[[], object] = lambda: None,
+    ) -> Iterator[JobDefinition]:
+        """The jobs that the schedules define; `refused` gets the schedules that may not be read."""
 
         def read(schedule: Mapping[str, Any]) -> JobDefinition | None:
-            definition = self._definition(schedule)
-            done()
-            return definition
+            try:
+                return self._definition(schedule)
+            except CallRefusedError as error:
+                refused[schedule["Name"]] = error
+                return None
+            finally:
+                done()
 
         if at_once == 1:
-            yield from filter(None, map(read, self._schedules()))
+            yield from filter(None, map(read, schedules))
             return
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # only for people who wait
 
         with ThreadPoolExecutor(at_once) as readers:
-            yield from filter(None, readers.map(read, list(self._schedules())))
+            yield from filter(None, readers.map(read, list(schedules)))
 
     def jobs_like(self, beginning: str, *, most: int) -> list[str]:
         """At most `most` names of jobs that begin so; one ListSchedules, and one GetSchedule for each.
@@ -119,8 +142,8 @@ class Launcher:
         prefix = {"NamePrefix": schedule_name_stem(beginning)} if beginning else {}
         request = {"GroupName": self.group, "MaxResults": most, **prefix}
         page = self._scheduler.call("list_schedules", f"the group {self.group}", **request)
-        schedules = [each for each in page["Schedules"] if _defines_a_job(each)]
-        return [job.job for job in map(self._definition, schedules) if job and job.job.startswith(beginning)]
+        jobs = self._definitions(filter(_defines_a_job, page["Schedules"]), {})
+        return [job.job for job in jobs if job.job.startswith(beginning)]
 
     def find(self, job: str) -> JobDefinition:
         """The job's definition.
@@ -128,17 +151,17 @@ class Launcher:
         Raises:
             JobUnknownError: No schedule of the group is for this job.
             CallUnavailableError: A call had no answer.
-            CallRefusedError: The group does not exist, or access is denied.
+            CallRefusedError: The group does not exist, or access is denied, maybe to the job's schedule only.
         """
-        for schedule in self._schedules(NamePrefix=schedule_name_stem(job)):
-            definition = self._definition(schedule)
-            if definition is not None and definition.job == job:
-                return definition
-        jobs: list[str] = []
-        for definition in self.jobs():
-            if definition.job == job:
-                return definition
-            jobs.append(definition.job)
+        refused: dict[str, CallRefusedError] = {}
+        jobs: dict[str, None] = {}
+        for filters in ({"NamePrefix": schedule_name_stem(job)}, {}):
+            for definition in self._definitions(self._schedules(**filters), refused):
+                if definition.job == job:
+                    return definition
+                jobs[definition.job] = None
+        if refused:
+            raise next(iter(refused.values()))
         raise JobUnknownError(job, self.group, get_close_matches(job, jobs, n=3))
 
     def known(self, job: str) -> JobDefinition | None:
