@@ -101,12 +101,10 @@ class Recorder:
             CallUnavailableError: EventBridge Scheduler did not answer.
         """
         task = stopped_task(event)
-        if task is None:
-            return self._settle_leader(event)
-        if self._account and task.account != self._account:
+        if task is not None and self._account and task.account != self._account:
             return ignored("it is of another account", task.job, task.period, task.arn)
         try:
-            return self._settle_task(task)
+            return self._settle_leader(event) if task is None else self._settle_task(task)
         except RecordUnreadableError as error:
             report("row_unreadable", level="ERROR", ledger=self._settings.ledger_name, error=str(error))
             return {"ignored": str(error)}

@@ -13,6 +13,7 @@ from cronce import CatchUp, Ledger, LedgerUnavailableError, Policy, Reason, Stat
 from cronce.client.leadership import Leadership
 from cronce.client.observer import Observer
 from cronce.ecs import Launcher, definition_of
+from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.values import replace as replace_value
 from cronce_lambdas.recorder import handler
 from cronce_lambdas.settings import PinnedService
@@ -271,6 +272,14 @@ class TestPinnedService:
         second = standby.try_once()
         assert second is not None
         assert second.resume_from == "06:00"
+
+    def test_a_leader_whose_row_is_unreadable_is_left_alone(self) -> None:
+        """As any other row: an error would have Lambda deliver the event again and again."""
+        world = World(settings=self.SETTINGS)
+        assert isinstance(world.store, MemoryStore)
+        world.store._items["main-clock", "run#leader"] = {"job": "main-clock", "key": "run#leader", "schema": 99}
+        event = altered(group="service:clock", overrides={"containerOverrides": [{"name": "clock"}]})
+        assert "schema 99 is newer" in world.settle(event)["ignored"]
 
     @pytest.mark.parametrize(
         "detail",

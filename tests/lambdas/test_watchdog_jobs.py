@@ -16,8 +16,11 @@ from cronce import (
     Status,
     Trigger,
 )
+from cronce.aws.sdk import Service
+from cronce.operate.event_bus import EventBus
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
+from cronce.watch.group_watchdog import GroupWatchdog
 from cronce_lambdas.settings import PinnedService
 from tests.lambdas.events import CLUSTER, JOB, OTHER, SETTINGS, World
 from tests.lambdas.hourly import hourly
@@ -68,6 +71,31 @@ class TestUnreadable:
         assert isinstance(store, MemoryStore)
         store._items[JOB, "slot"] = {"job": JOB, "key": "slot", "schema": 99}
         assert world.look(LATE) == {"jobs": 1, "missed": 1, "unreadable": 1}
+        assert world.launches() == []
+
+    def test_a_slot_ends_no_look_that_starts_failed_runs_again(self) -> None:
+        """Under ALLOW the slot has only the pause: if that is unknown, nothing is started."""
+        allow = Policy(concurrency_policy=ConcurrencyPolicy.ALLOW, backoff_limit=3)
+        world = hourly(policy=allow)
+        watchdog = GroupWatchdog(
+            ledger=world.ledger("cronce:watchdog"),
+            url=SETTINGS.url,
+            name="runs",
+            launcher=world.launcher,
+            bus=EventBus(world.events),
+            ecs=Service("ecs", client=world.ecs),
+            missed_after=SETTINGS.missed_after,
+            retries=True,
+            clock=world.clock,
+        )
+        watchdog.look()
+        world.clock.advance(MINUTE)
+        world.claim(policy=allow).fail(RuntimeError("no"))
+        store = world.store
+        assert isinstance(store, MemoryStore)
+        store._items[JOB, "slot"] = {"job": JOB, "key": "slot", "schema": 99}
+        world.clock.advance(MINUTE)
+        assert watchdog.look() == {"jobs": 1, "unreadable": 1}
         assert world.launches() == []
 
     def test_the_memory_of_one_job_is_kept_elsewhere(self) -> None:

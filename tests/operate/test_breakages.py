@@ -257,7 +257,7 @@ DOCTORS: dict[str, tuple[Callable[[Stack], None], str, str, str]] = {
         "the policy of runs-dead-letters refuses messages",
         "aws sqs get-queue-attributes --queue-url https://queue --attribute-names Policy",
     ),
-    "renamed job": (_renamed, "schedules", "without a schedule: old-digest", "cronce why -- old-digest"),
+    "renamed job": (_renamed, "schedules", "without a schedule: old-digest", "cronce why old-digest"),
     "watchdog's concurrency": (
         _concurrency,
         "functions",
@@ -268,7 +268,7 @@ DOCTORS: dict[str, tuple[Callable[[Stack], None], str, str, str]] = {
         _desired,
         "clock",
         "the service of the clock clock has a desired count of 2 instead of 1",
-        "cronce why -- clock",
+        "cronce why clock",
     ),
 }
 

@@ -13,6 +13,7 @@ from cronce.aws.sdk import Service
 from cronce.client.leadership import LEADER
 from cronce.ecs import Launcher
 from cronce.operate.access import CLAIMING
+from cronce.operate.advice import PLAIN, Commands
 from cronce.operate.aws_requests import AwsRequests
 from cronce.operate.checks import Review, State
 from cronce.operate.examining import Examination
@@ -118,6 +119,7 @@ class Stack:
         }
         self.environ: dict[str, str] = {}
         self.folder = Path("/nowhere")
+        self.commands = PLAIN
 
     def checks(self) -> list[Review]:
         """Everything that is checked."""
@@ -132,6 +134,7 @@ class Stack:
                 environ=self.environ,
                 folder=self.folder,
                 now=lambda: T0,
+                commands=self.commands,
             ).checks()
         )
 
@@ -260,7 +263,7 @@ def test_the_newest_runs_that_failed_are_named_with_their_cause(stack: Stack) ->
     assert (check.state, check.sentence, check.command) == (
         State.WARNING,
         "daily-digest: Its command does not exist in the image (exit code 127)",
-        "cronce why -- daily-digest",
+        "cronce why daily-digest",
     )
 
 
@@ -356,6 +359,28 @@ def test_a_stack_without_its_functions_has_two_problems(stack: Stack) -> None:
     for function in stack.services["lambda"].answers["list_functions"]["Functions"]:
         function["Environment"]["Variables"]["CRONCE_LEDGER"] = "dynamodb://other"
     assert stack.wrong() == [("functions", State.PROBLEM)] * 2
+
+
+def test_in_an_account_with_more_functions_and_alarms_than_are_read_their_lack_is_not_known(stack: Stack) -> None:
+    """AWS lists 50 per page, and ten pages are read."""
+    stack.services["lambda"].answers["list_functions"] = {"Functions": [{}] * 50, "NextMarker": "more"}
+    stack.services["cloudwatch"].answers["describe_alarms"] = {"MetricAlarms": [{}] * 50, "NextToken": "more"}
+    found = [check for check in stack.checks() if check.name in ("functions", "alarms")]
+    assert [(check.state, check.sentence) for check in found] == [
+        (State.UNKNOWN, "no function among the first 500 functions is the recorder of this ledger"),
+        (State.UNKNOWN, "no function among the first 500 functions is the watchdog of this ledger"),
+        (State.UNKNOWN, "none of the first 500 alarms is on the metrics of this ledger"),
+    ]
+
+
+def test_the_next_command_can_be_typed_whatever_the_job_is_called() -> None:
+    """It repeats the options of `doctor`, and quotes a name with spaces."""
+    stack = Stack("daily digest; rm")
+    row = run(job="daily digest; rm", period="2026-11-30", status=Status.FAILED, reason="exit_code", exit_code=127)
+    assert stack.store.swap(row, None).written
+    stack.commands = Commands("", "", ledger="dynamodb://runs", group="jobs")
+    (check,) = [check for check in stack.checks() if check.name == "runs"]
+    assert check.command == "cronce why --ledger=dynamodb://runs --schedule-group=jobs 'daily digest; rm'"
 
 
 def test_a_clock_at_zero_is_a_problem(stack: Stack) -> None:

@@ -11,7 +11,7 @@ from cronce import Ledger
 from cronce.aws.sdk import Service
 from cronce.client.leadership import LEADER
 from cronce.ecs import Launcher
-from cronce.operate.facts import Facts, NotKnown, console_host, revision_fact, task_fact
+from cronce.operate.facts import Facts, NotKnown, console_host, is_task, revision_fact, task_fact
 from cronce.operate.gathering import Gathering
 from cronce.operate.look_up import RowKind
 from cronce.protocol.records import RunRecord
@@ -277,3 +277,21 @@ def test_a_log_is_where_its_configuration_says(options: dict[str, object], regio
     assert revision.region_of_log(task) == region
     assert link is not None
     assert link.startswith(f"https://{console_host(region)}/cloudwatch/home?region={region}#")
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        "arn:aws:ecs:evil.example.com/:111122223333:task/jobs/0123",
+        "arn:aws:ecs:evil.example.com:111122223333:task/jobs/0123",
+        "arn:aws:ecs:eu-west-1:111122223333:task/jobs/0123;reboot",
+        "arn:aws:ecs:eu-west-1:111122223333:task/jobs;reboot/0123",
+        "arn:aws:ecs:eu-west-1:111122223333:task/0123",
+    ],
+)
+def test_an_owner_that_only_looks_like_a_task_gives_no_link(owner: str) -> None:
+    """Whoever writes a row chooses its owner, and the Region in it would become part of a host's name."""
+    log = {"logDriver": "awslogs", "options": {"awslogs-group": "/shop", "awslogs-stream-prefix": "run"}}
+    definition = {"containerDefinitions": [{"name": "digest", "logConfiguration": log}]}
+    assert not is_task(owner)
+    assert revision_fact("arn", definition, "digest").log_of(owner) is None

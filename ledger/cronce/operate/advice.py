@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -52,6 +52,10 @@ class Commands:
     group: str | None = None
     through: str | None = None
     has_schedules: bool = False
+
+    def about(self, job: str) -> Commands:
+        """The command lines to suggest about another job."""
+        return replace(self, job=job, period="")
 
     def show(self, period: str | None = None, job: str | None = None) -> str:
         """Show this run, or another one, of this job or another one."""
@@ -109,6 +113,10 @@ class Commands:
         # A name that looks like an option must not be parsed as one.
         words += ["--"] if any(name.startswith("-") for name in names) else []
         return shlex.join([*words, *names])
+
+
+PLAIN = Commands("", "")
+"""Command lines that repeat no option: the environment has all that they need."""
 
 
 def advise(run: RunRecord, now: datetime, commands: Commands, about: About = UNKNOWN) -> Advice:

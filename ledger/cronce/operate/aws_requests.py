@@ -32,8 +32,10 @@ class AwsRequests:
         except CronceError as error:
             return unknown(service, why_not(error))
 
-    def pages(self, service: str, operation: str, items: str, token: str, following: str) -> list[Any] | Review:
-        """The items of at most ten pages."""
+    def pages(
+        self, service: str, operation: str, items: str, token: str, following: str
+    ) -> tuple[list[Any], bool] | Review:
+        """The items of at most ten pages, and False if there are more."""
         found: list[Any] = []
         request: dict[str, Any] = {}
         for _ in range(_MOST_PAGES):
@@ -42,6 +44,6 @@ class AwsRequests:
                 return answer
             found += answer.get(items, ())
             if not answer.get(following):
-                break
+                return found, True
             request = {token: answer[following]}
-        return found
+        return found, False

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from cronce.ecs import JobDefinition
+from cronce.operate.advice import PLAIN, Commands
 from cronce.operate.look_up import WATCHDOG_SILENT
 from cronce.operate.remedies import HOST_CLOCK, ZONE_DATA
 from cronce.operate.row_causes import first_sentence
@@ -109,11 +110,12 @@ def overridden(jobs: Iterable[JobDefinition]) -> Iterator[Review]:
         yield Review("schedules", State.PROBLEM, f"without the scheduled time: {some(mute)}", why)
 
 
-def guards(newest: Mapping[str, Sequence[RunRecord]]) -> Iterator[Review]:
+def guards(newest: Mapping[str, Sequence[RunRecord]], commands: Commands = PLAIN) -> Iterator[Review]:
     """Whether the image of each job has ever claimed a run.
 
     Args:
         newest: The newest runs of each job, newest first.
+        commands: The command lines to suggest.
     """
     started = {
         job: [run for run in runs if run.attempt or run.reason == Reason.UNCLAIMED] for job, runs in newest.items()
@@ -124,7 +126,9 @@ def guards(newest: Mapping[str, Sequence[RunRecord]]) -> Iterator[Review]:
         why = (
             "its work runs without the ledger, so it may run twice, and no failure is seen: put 'cronce exec --' first"
         )
-        yield Review("guard", State.PROBLEM, f"the image has no guard: {some(bare)}", why, f"cronce why -- {bare[0]}")
+        yield Review(
+            "guard", State.PROBLEM, f"the image has no guard: {some(bare)}", why, commands.about(bare[0]).why()
+        )
     if unproven:
         why = "no task has claimed a run yet, so nothing shows that its command runs under 'cronce exec'"
         yield Review("guard", State.WARNING, f"unproven: {some(unproven)}", why)
@@ -133,7 +137,9 @@ def guards(newest: Mapping[str, Sequence[RunRecord]]) -> Iterator[Review]:
         yield ok("guard", f"the newest task of {proven} of {count(len(newest), 'job')} claimed its run")
 
 
-def newest_runs(newest: Mapping[str, Sequence[RunRecord]], now: datetime) -> Iterator[Review]:
+def newest_runs(
+    newest: Mapping[str, Sequence[RunRecord]], now: datetime, commands: Commands = PLAIN
+) -> Iterator[Review]:
     """Whether the newest run of each job is well; if not, its cause, with the jobs of that cause.
 
     A run that was skipped because of another one says nothing, and the one before it counts. A run that is active says
@@ -142,6 +148,7 @@ def newest_runs(newest: Mapping[str, Sequence[RunRecord]], now: datetime) -> Ite
     Args:
         newest: The newest runs of each job, newest first.
         now: Aware.
+        commands: The command lines to suggest.
     """
     bad: dict[str, list[str]] = {}
     for job, runs in newest.items():
@@ -152,12 +159,20 @@ def newest_runs(newest: Mapping[str, Sequence[RunRecord]], now: datetime) -> Ite
         bad.setdefault(lost if run.status is Status.RUNNING else first_sentence(run), []).append(job)
     for sentence, jobs in bad.items():
         told = f"{some(jobs)}: {sentence.rstrip('.')}"
-        yield Review("runs", State.WARNING, told, "its newest run did not succeed", f"cronce why -- {jobs[0]}")
+        yield Review("runs", State.WARNING, told, "its newest run did not succeed", commands.about(jobs[0]).why())
     if newest and not bad:
         yield ok("runs", f"the newest run of {count(len(newest), 'job')}: none failed or was missed")
 
 
-def clock(name: str, leader: RunRecord | None, desired: int | None, running: int, now: datetime) -> Review:
+def clock(
+    name: str,
+    leader: RunRecord | None,
+    desired: int | None,
+    running: int,
+    now: datetime,
+    *,
+    commands: Commands = PLAIN,
+) -> Review:
     """Whether a pinned clock leads, and is the only one.
 
     Args:
@@ -166,6 +181,7 @@ def clock(name: str, leader: RunRecord | None, desired: int | None, running: int
         desired: The desired count of its service; None if there is no active service.
         running: How many of its tasks run.
         now: Aware.
+        commands: The command lines to suggest.
     """
     if desired is None:
         return Review(
@@ -174,10 +190,10 @@ def clock(name: str, leader: RunRecord | None, desired: int | None, running: int
     if desired != 1:
         why = "its ticks are not sent" if desired == 0 else "only one may lead; the others wait and cost"
         told = f"the service of the clock {name} has a desired count of {desired} instead of 1"
-        return Review("clock", State.PROBLEM, told, why, f"cronce why -- {name}")
+        return Review("clock", State.PROBLEM, told, why, commands.about(name).why())
     if leader is None or leader.liveness(now) is not Liveness.ALIVE:
         told = f"nobody leads as {name}, with {count(running, 'task')} running"
-        return Review("clock", State.PROBLEM, told, "its ticks are not sent", f"cronce why -- {name}")
+        return Review("clock", State.PROBLEM, told, "its ticks are not sent", commands.about(name).why())
     since = f" since {age(leader.claimed_at, now=now)}" if leader.claimed_at else ""
     return ok("clock", f"{name} leads{since}, and is the only one")
 
@@ -205,11 +221,13 @@ def _is_old(version: str, now: datetime) -> bool:
     return year.isdecimal() and int(year) <= now.year - 2
 
 
-def gone(jobs: Sequence[str]) -> Iterator[Review]:
+def gone(jobs: Sequence[str], commands: Commands = PLAIN) -> Iterator[Review]:
     """The jobs that the watchdog remembers and whose schedule does not exist any more: removed or renamed."""
     if jobs:
         why = "nothing starts it: its stack was removed, or it was renamed"
-        yield Review("schedules", State.WARNING, f"without a schedule: {some(jobs)}", why, f"cronce why -- {jobs[0]}")
+        yield Review(
+            "schedules", State.WARNING, f"without a schedule: {some(jobs)}", why, commands.about(jobs[0]).why()
+        )
 
 
 def _offsets(copy: ZoneData, now: datetime) -> tuple[timedelta | None, ...]:
@@ -217,16 +235,19 @@ def _offsets(copy: ZoneData, now: datetime) -> tuple[timedelta | None, ...]:
     return tuple((now + timedelta(weeks=week)).astimezone(copy.zone).utcoffset() for week in range(53))
 
 
-def alarms(found: Iterable[Mapping[str, Any]], ledger: str) -> Iterator[Review]:
+def alarms(found: Sequence[Mapping[str, Any]], ledger: str, *, is_all: bool = True) -> Iterator[Review]:
     """Whether the ledger has alarms, and each tells somebody.
 
     Args:
         found: The answer's `MetricAlarms` of DescribeAlarms.
         ledger: The name of the ledger.
+        is_all: False if the account has more alarms.
     """
     ours = [alarm for alarm in found if ledger in _ledgers_of(alarm)]
     mute = [str(a["AlarmName"]) for a in ours if not a.get("AlarmActions") or a.get("ActionsEnabled") is False]
-    if not ours:
+    if not ours and not is_all:
+        yield unknown("alarms", f"none of the first {len(found)} alarms is on the metrics of this ledger")
+    elif not ours:
         yield Review("alarms", State.WARNING, "no alarm is on the metrics of this ledger", "a missed tick tells nobody")
     if mute:
         yield Review("alarms", State.WARNING, f"without an action: {some(mute)}", "the alarm changes, and tells nobody")

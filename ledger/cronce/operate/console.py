@@ -6,8 +6,8 @@ from contextlib import suppress
 from urllib.parse import quote, unquote
 
 from cronce.ecs import CallRefusedError, JobDefinition, Launcher
-from cronce.operate.facts import console_host
-from cronce.operate.task_log import NoLogError, is_task, place_of
+from cronce.operate.facts import console_host, is_task
+from cronce.operate.task_log import NoLogError, place_of
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.ledger_urls import is_in_dynamodb
 from cronce.vocabulary.names import ledger_name

@@ -23,6 +23,7 @@ from cronce.client.settings import TaskSettings
 from cronce.ecs import JobDefinition, Launcher
 from cronce.operate import checks
 from cronce.operate.access import queues, roles
+from cronce.operate.advice import PLAIN, Commands
 from cronce.operate.aws_causes import aws_cause
 from cronce.operate.aws_requests import AwsRequests, Services
 from cronce.operate.checks import Review, State, ok, some, unknown
@@ -65,6 +66,7 @@ class Examination:
         folder: Path,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         done: Callable[[], object] = lambda: None,
+        commands: Commands = PLAIN,
     ) -> None:
         """Name what is examined; nothing is called yet.
 
@@ -78,9 +80,11 @@ class Examination:
             folder: Where Python would look for packages first.
             now: The time.
             done: Called after each schedule and the rows of each job.
+            commands: The command lines to suggest.
         """
         self._store, self._ledger, self._launcher, self._services = store, ledger, launcher, services
         self._url, self._environ, self._folder, self._now, self._done = url, environ, folder, now, done
+        self._commands = commands
 
     def checks(self) -> Iterator[Review]:
         """Every check, one after the other."""
@@ -97,7 +101,9 @@ class Examination:
             yield from launching.checks()
             yield from roles(jobs, launching.definitions, aws, self._url)
             yield from queues(jobs, aws)
-        yield from Machinery(self._launcher, aws, self._ledger, self._url, self._now).checks()
+        yield from Machinery(
+            self._launcher, aws, self._ledger, self._url, now=self._now, commands=self._commands
+        ).checks()
 
     def _of_here(self) -> Iterator[Review]:
         yield from checks.variables(self._environ)
@@ -210,7 +216,7 @@ class Examination:
         else:
             if jobs:
                 yield checks.watchdog(looked_at(look), self._now())
-            yield from checks.gone([job for job in _gone(look, jobs) if self._ran_lately(job)])
+            yield from checks.gone([job for job in _gone(look, jobs) if self._ran_lately(job)], self._commands)
         if not jobs:
             return
 
@@ -224,8 +230,8 @@ class Examination:
         except LedgerUnavailableError as error:
             yield unknown("guard", error.cause)
         else:
-            yield from checks.guards(found)
-            yield from checks.newest_runs(found, self._now())
+            yield from checks.guards(found, self._commands)
+            yield from checks.newest_runs(found, self._now(), self._commands)
 
     def _ran_lately(self, job: str) -> bool:
         """True if the job has a run of the last month; one that was removed before is no news."""

@@ -114,7 +114,7 @@ class RevisionFact:
     def log_of(self, task_arn: str) -> str | None:
         """The link to the log of a task in the console of AWS; None if it does not log there."""
         region = self.region_of_log(task_arn)
-        if not self.log_group or not region or ":task/" not in task_arn:
+        if not self.log_group or not region or not is_task(task_arn):
             return None
         group, stream = (_twice(text) for text in (self.log_group, self.stream_of_log(task_arn)))
         console = f"https://{console_host(region)}/cloudwatch/home?region={region}"
@@ -126,7 +126,7 @@ class RevisionFact:
 
     def region_of_log(self, task_arn: str) -> str:
         """The Region in which the task logs: that of `awslogs-region`, or else its own; empty if neither is known."""
-        return self.log_region or (task_arn.split(":")[3] if task_arn.count(":") >= 5 else "")
+        return self.log_region or (task_arn.split(":")[3] if is_task(task_arn) else "")
 
 
 def console_host(region: str) -> str:
@@ -141,8 +141,15 @@ def console_host(region: str) -> str:
     return f"{region}.console.aws.amazon.com"
 
 
-_REGION = re.compile(r"[a-z]{2,3}(-[a-z]+)+-[0-9]{1,2}")
-"""The name of a Region becomes part of a host's name."""
+_REGION = "[a-z]{2,3}(?:-[a-z]+)+-[0-9]{1,2}"
+"""The name of a Region, which becomes part of a host's name."""
+
+_TASK = re.compile(rf"arn:[a-z-]+:ecs:{_REGION}:[0-9]{{12}}:task/[A-Za-z0-9_-]+/[A-Za-z0-9]+")
+
+
+def is_task(owner: str) -> bool:
+    """True if the owner is an ECS task. Its Region may then be part of the name of a host."""
+    return _TASK.fullmatch(owner) is not None
 
 
 def _twice(text: str) -> str:
@@ -162,7 +169,7 @@ def revision_fact(arn: str, definition: Mapping[str, Any], container: str) -> Re
         image=str(found[0].get("image") or "") if found else "",
         log_group=str(options.get("awslogs-group") or "") if prefix else "",
         log_stream=f"{prefix}/{container}" if prefix else "",
-        log_region=region if _REGION.fullmatch(region := str(options.get("awslogs-region") or "")) else "",
+        log_region=region if re.fullmatch(_REGION, region := str(options.get("awslogs-region") or "")) else "",
         variables=_variables(found[0]) if found else {},
     )
 

@@ -33,11 +33,12 @@ from cronce.operate.facts import (
     RevisionFact,
     ServiceFact,
     TaskFact,
+    is_task,
     revision_fact,
     task_fact,
 )
 from cronce.operate.look_up import RowKind, kind_of_row, looked_at
-from cronce.operate.task_log import is_task, last_words
+from cronce.operate.task_log import last_words
 from cronce.protocol.records import RunRecord, UnreadableRow
 from cronce.schedule import ScheduleInvalidError
 from cronce.vocabulary.errors import CronceError, InputInvalidError, LedgerUnavailableError, RecordUnreadableError

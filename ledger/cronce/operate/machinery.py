@@ -16,6 +16,7 @@ from cronce.client.leadership import LEADER
 from cronce.client.ledger import Ledger
 from cronce.ecs import Launcher
 from cronce.operate import checks
+from cronce.operate.advice import Commands
 from cronce.operate.aws_requests import AwsRequests
 from cronce.operate.checks import Review, State, ok, some, unknown
 from cronce.operate.gathering import why_not
@@ -32,9 +33,17 @@ class Machinery:
     """Checks what records and watches the runs of a ledger."""
 
     def __init__(
-        self, launcher: Launcher, aws: AwsRequests, ledger: Ledger, url: str, now: Callable[[], datetime]
+        self,
+        launcher: Launcher,
+        aws: AwsRequests,
+        ledger: Ledger,
+        url: str,
+        *,
+        now: Callable[[], datetime],
+        commands: Commands,
     ) -> None:
         self._launcher, self._aws, self._ledger, self._url, self._now = launcher, aws, ledger, url, now
+        self._commands = commands
 
     def checks(self) -> Iterator[Review]:
         """Every check."""
@@ -42,15 +51,19 @@ class Machinery:
         if isinstance(found, Review):
             yield Review("functions", State.UNKNOWN, found.sentence)
         else:
-            yield from self._functions([each for each in found if _variables_of(each).get(LEDGER) == self._url])
+            every, is_all = found
+            ours = [each for each in every if _variables_of(each).get(LEDGER) == self._url]
+            yield from self._functions(ours, "" if is_all else f"among the first {len(every)} functions ")
         yield from self._alarms()
 
-    def _functions(self, ours: list[Mapping[str, Any]]) -> Iterator[Review]:
+    def _functions(self, ours: list[Mapping[str, Any]], searched: str) -> Iterator[Review]:
+        """The checks of the functions; `searched` says where they were looked for, empty if everywhere."""
         handlers = {str(each.get("Handler")): each for each in ours}
         for role, without in _WITHOUT.items():
             function = next((each for handler, each in handlers.items() if f".{role}." in handler), None)
             if function is None:
-                yield Review("functions", State.PROBLEM, f"no function is the {role} of this ledger", without)
+                state = State.UNKNOWN if searched else State.PROBLEM
+                yield Review("functions", state, f"no function {searched}is the {role} of this ledger", without)
                 continue
             name = str(function.get("FunctionName"))
             wrong = [*self._of_function(function, name, without)]
@@ -114,14 +127,16 @@ class Machinery:
             return unknown("clock", f"{name}: {why_not(error)}")
         active = [each for each in answer.get("services", ()) if each.get("status") == "ACTIVE"]
         desired = int(active[0]["desiredCount"]) if active else None
-        return checks.clock(name, leader, desired, int(active[0].get("runningCount", 0)) if active else 0, self._now())
+        running = int(active[0].get("runningCount", 0)) if active else 0
+        return checks.clock(name, leader, desired, running, self._now(), commands=self._commands)
 
     def _alarms(self) -> Iterator[Review]:
         found = self._aws.pages("cloudwatch", "describe_alarms", "MetricAlarms", "NextToken", "NextToken")
         if isinstance(found, Review):
             yield Review("alarms", State.UNKNOWN, found.sentence)
         else:
-            yield from checks.alarms(found, ledger_name(self._url))
+            every, is_all = found
+            yield from checks.alarms(every, ledger_name(self._url), is_all=is_all)
 
 
 def _state(rule: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from cronce.aws.sdk import Service
 from cronce.ecs import CallRefusedError, JobDefinition, Launcher
 from cronce.ecs.tasks import job_container
-from cronce.operate.facts import RevisionFact, revision_fact
+from cronce.operate.facts import RevisionFact, is_task, revision_fact
 from cronce.protocol.records import RunRecord
 from cronce.vocabulary.errors import CronceError
 from cronce.vocabulary.payloads import decode_json
@@ -60,11 +60,6 @@ def owner_of(run: RunRecord, attempt: int | None) -> str:
     else:
         msg = f"{run.job} {run.period} has no attempt {number}; known: {', '.join(map(str, sorted(owners)))}"
     raise NoLogError(msg)
-
-
-def is_task(owner: str) -> bool:
-    """True if the owner is an ECS task."""
-    return owner.startswith("arn:") and ":ecs:" in owner and ":task/" in owner and owner.count("/") == 2
 
 
 def place_of(launcher: Launcher, job: JobDefinition | None, owner: str) -> LogPlace:

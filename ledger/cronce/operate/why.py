@@ -5,6 +5,7 @@ The first diagnosis is the cause, in one sentence. The others say what else is w
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,12 +17,11 @@ from cronce.operate.advice import Advice, Commands, Step, advise
 from cronce.operate.aws_causes import Cause, aws_cause
 from cronce.operate.diagnosis import Diagnosis, Evidence, Explanation, evidence_of, schedule_in_words
 from cronce.operate.ends import cause_of_end, continued
-from cronce.operate.facts import GROUP_GONE, Facts, NotKnown, TaskFact
+from cronce.operate.facts import GROUP_GONE, Facts, NotKnown, TaskFact, is_task
 from cronce.operate.faulty_schedules import faulty_schedules, tick_without_schedule
 from cronce.operate.look_up import WATCHDOG_SILENT, About, RowKind
 from cronce.operate.remedies import command_for, look_at_cluster, set_desired_count
 from cronce.operate.row_causes import NO_CLAIM, cause_of_row, diagnosis_of
-from cronce.operate.task_log import is_task
 from cronce.operate.task_variables import wrong_variable
 from cronce.operate.wording import age, length, one_line, pause_in_words, short_owner, visible
 from cronce.protocol.records import Liveness, Pause, RunRecord, UnreadableRow
@@ -193,9 +193,9 @@ def _end_of(task: TaskFact | None, logged: str) -> Cause | None:
 
 
 def _stop(run: RunRecord) -> str | None:
-    if not run.owner.startswith("arn:") or ":task/" not in run.owner:
+    if not is_task(run.owner):
         return None
-    return f"aws ecs stop-task --cluster {run.owner.split('/')[1]} --task {run.owner}"
+    return shlex.join(["aws", "ecs", "stop-task", "--cluster", run.owner.split("/")[1], "--task", run.owner])
 
 
 def _usual_length(facts: Facts) -> timedelta | None:
@@ -276,7 +276,7 @@ def _of_nothing(facts: Facts, commands: Commands) -> Diagnosis:
 def _similar(facts: Facts, commands: Commands) -> Iterator[Step]:
     """The jobs that may be meant: after a change of the name, or of a name that was mistyped."""
     for name in facts.similar[:2]:
-        yield Step(f"If it is called {visible(name)} now:", replace(commands, job=name, period="").why())
+        yield Step(f"If it is called {visible(name)} now:", commands.about(name).why())
 
 
 def _note_after(job: JobDefinition, tick: datetime | None) -> str:
@@ -347,9 +347,13 @@ def _switched_off(facts: Facts, commands: Commands) -> Diagnosis | None:
         )
         if by_clock:
             sentence = "Its clock has not sent this tick: its schedule is disabled, and a clock has started it so far."
+            sent = commands.about(f"CLOCK:{facts.job}")
             steps = [
-                Step("See how the clock is:", "cronce why CLOCK"),
-                Step("What it did with this tick, for instance because of a pause:", f"cronce runs CLOCK:{facts.job}"),
+                Step("See how the clock is:", commands.about("CLOCK").why()),
+                Step(
+                    "What it did with this tick, for instance because of a pause:",
+                    sent.runs(),
+                ),
             ]
             return Diagnosis(code="clock-silent", sentence=sentence, steps=tuple(steps))
         changed = age(job.modified_at, now=facts.now)

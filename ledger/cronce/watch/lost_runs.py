@@ -147,7 +147,7 @@ class LostRuns:
         paused: the claim of a machine would turn the run into a final SKIPPED.
         """
         due = launch_due(run, policy=job.policy, enabled=job.enabled, since=self.looked_at, now=self.now)
-        if due is None or self.ledger.pause_of(job.job) is not None:
+        if due is None or self._may_be_paused(job):
             return
         if isinstance(due, Relaunch):
             if due.launch > 1 and run.period in self.at_work.periods(job):
@@ -162,6 +162,14 @@ class LostRuns:
                 report("relaunched", job=job.job, period=run.period, attempt=due.attempt, launch=due.launch)
         if isinstance(due, Leave):
             self.launches.leave_to_a_person(run, due.why, job)
+
+    def _may_be_paused(self, job: WatchedJob) -> bool:
+        """True also if the slot, which has the pause, is unreadable: then the claim would be given back."""
+        try:
+            return self.ledger.pause_of(job.job) is not None
+        except RecordUnreadableError as error:
+            self.rows.report(error)
+            return True
 
     def _settle_if_lost(self, job: WatchedJob, run: RunRecord) -> bool:
         """Mark the run if its lease has expired. Arrange its next task first: that can be repeated, the mark cannot."""

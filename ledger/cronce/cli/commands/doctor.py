@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from cronce.cli.app import group_option, json_option, launcher_for, ledger_option, opened
+from cronce.cli.app import commands_for, group_option, json_option, launcher_for, ledger_option, opened
 from cronce.client.settings import TaskSettings
 from cronce.operate.checks import State
 from cronce.vocabulary import exit_codes
@@ -48,7 +48,8 @@ Exit codes: 0 no problem; 1 at least one problem; 64 bad usage.""",
 @json_option
 @group_option
 @ledger_option
-def command(*, as_document: bool, group: str | None, url: str | None) -> int:
+@click.pass_context
+def command(ctx: click.Context, *, as_document: bool, group: str | None, url: str | None) -> int:
     """Check the ledger, its jobs and this environment.
 
     What may not be asked is not known, and no problem.
@@ -70,6 +71,7 @@ def command(*, as_document: bool, group: str | None, url: str | None) -> int:
             environ=os.environ,
             folder=Path.cwd(),
             done=done,
+            commands=commands_for(ctx, "", ""),
         )
         found = list(examination.checks())
     problems = sum(check.state is State.PROBLEM for check in found)
