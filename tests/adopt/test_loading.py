@@ -8,7 +8,8 @@ import pytest
 
 from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.loading import loaded_by
-from cronce.adopt.audit.loading.python import is_run_only_as_main
+from cronce.adopt.audit.loading.python_reach import PythonReach
+from cronce.adopt.audit.loading.python_values import Process
 
 ROOT = PurePosixPath()
 
@@ -89,9 +90,10 @@ def test_what_is_under_main_runs_only_in_the_file_that_the_command_names() -> No
     imported, run = loaded_by(("python", "a.py"), ROOT, files), loaded_by(("python", "b.py"), ROOT, files)
     assert imported is not None
     assert run is not None
-    assert is_run_only_as_main(path, 4, imported, files)
-    assert not is_run_only_as_main(path, 1, imported, files)
-    assert not is_run_only_as_main(path, 4, run, files)
+    process = Process(argv=("python",), names=frozenset(), environment={}, given=frozenset())
+    assert not PythonReach(imported, files, process).runs(path, 4)
+    assert PythonReach(imported, files, process).runs(path, 1)
+    assert PythonReach(run, files, process).runs(path, 4)
     assert imported.trace(path) == "a.py imports b.py"
 
 

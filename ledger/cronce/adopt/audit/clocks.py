@@ -12,7 +12,7 @@ from typing import Literal
 
 from cronce.adopt.audit.clock_commands import command_clocks, split_command
 from cronce.adopt.audit.matching import Match, matches
-from cronce.adopt.audit.model import FoundClock, Place
+from cronce.adopt.audit.model import FoundClock, Place, Start
 from cronce.adopt.audit.rules import AnyRule, CommandRule, Protection, TextRule, every_rule, text_rules
 from cronce.adopt.audit.tree import LANGUAGES, SourceFile, source
 
@@ -59,13 +59,21 @@ def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = 
     for file, match in all_matches:
         rule = match.rule
         by = _protected(rule.protections, match.text, file, projects) or _session_lock(file)
-        _add(groups, file, rule, match.line, rule.command, by=by, defines=rule.command is not None, switch=match.switch)
+        defines = rule.command is not None
+        _add(
+            groups, file, rule, match.line, rule.command, by=by, defines=defines, switch=match.switch, start=match.start
+        )
     for file, command_rule, line, text in all_commands:
         by = _protected(command_rule.protections, text, file, projects)
         _add(groups, file, command_rule, line, split_command(text), by=by, defines=False)
     for file, text_rule, line in all_texts:
         by = _protected(text_rule.protections, file.text, file, projects)
         _add(groups, file, text_rule, line, text_rule.command, by=by, defines=text_rule.command is not None)
+    fillers = _fillers(all_matches, all_texts)
+    groups = {
+        key: replace(clock, defines=True) if (clock.place.path, clock.rule) in fillers else clock
+        for key, clock in groups.items()
+    }
     clocks = _with_definitions(groups.values())
     return Clocks(
         found=tuple(sorted(clocks, key=lambda clock: (clock.place.path, clock.place.line))), matches=tuple(all_matches)
@@ -89,13 +97,14 @@ def _add(
     by: str | None,
     defines: bool,
     switch: str | None = None,
+    start: Start | None = None,
 ) -> None:
     """A clock, or one more line of one: a file, a tool and a protection are one clock, each command is one."""
     key = (file.path, f"{rule.id} {'' if defines or command is None else line}", by)
     if (known := groups.get(key)) is not None:
         if line not in (known.place.line, *known.also):
             same = known.switch if known.switch == switch else None
-            groups[key] = replace(known, also=(*known.also, line), switch=same)
+            groups[key] = replace(known, also=(*known.also, line), switch=same, start=known.start or start)
         return
     groups[key] = FoundClock(
         rule=rule.id,
@@ -106,7 +115,17 @@ def _add(
         defines=defines,
         protected=by,
         switch=switch,
+        start=start,
     )
+
+
+def _fillers(
+    matches: Iterable[tuple[SourceFile, Match]], texts: Iterable[tuple[SourceFile, TextRule, int]]
+) -> set[tuple[PurePosixPath, str]]:
+    """The files that only give jobs to a clock that another file makes, each with its rule."""
+    every = {(file.path, match.rule.id) for file, match in matches} | {(file.path, rule.id) for file, rule, _ in texts}
+    made = {(file.path, match.rule.id) for file, match in matches if match.is_made}
+    return {(path, rule) for path, rule in every - made if any(rule == other for _, other in made)}
 
 
 def _with_definitions(clocks: Iterable[FoundClock]) -> list[FoundClock]:

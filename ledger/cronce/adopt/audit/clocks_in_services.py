@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.clock_commands import clock_of_command
 from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.loading import Loaded, loaded_by
-from cronce.adopt.audit.loading.python import is_run_only_as_main
+from cronce.adopt.audit.loading.python_reach import PythonReach
+from cronce.adopt.audit.loading.python_values import Process
 from cronce.adopt.audit.model import FoundClock, FoundService
 from cronce.adopt.audit.services.commands import GUARDS, program
 from cronce.adopt.audit.switches import is_on
@@ -45,7 +48,7 @@ class ClockInService:
 
 def running(clocks: Sequence[FoundClock], services: Sequence[FoundService], files: Files) -> list[ClockInService]:
     """Each clock with each service that runs it, or may run it. A clock that no service runs is not in the list."""
-    loads = _Loads(files)
+    loads = _Loads(files, frozenset(name.lower() for each in services for name, _ in each.environment))
     open_services = [service for service in services if (service.command or ())[:2] not in GUARDS]
     found: list[ClockInService] = []
     for service in open_services:
@@ -60,7 +63,11 @@ def running(clocks: Sequence[FoundClock], services: Sequence[FoundService], file
 
 def _switched_on(clock: FoundClock, services: Sequence[FoundService]) -> Sequence[FoundService]:
     """The services whose settings let the clock start; all of them if no file gives its variable."""
-    if clock.switch is None or not any(clock.switch in dict(service.environment) for service in services):
+    if (
+        clock.switch is None
+        or clock.place.path.suffix == ".py"
+        or not any(clock.switch in dict(service.environment) for service in services)
+    ):
         return services
     return [service for service in services if is_on(clock.switch, service.environment)]
 
@@ -107,8 +114,10 @@ def _may_hold(folder: PurePosixPath | None, path: PurePosixPath) -> bool:
 class _Loads:
     """What each command loads, looked up once."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, given: frozenset[str]) -> None:
         self._files = files
+        self._given = given
+        self._reach: dict[tuple[object, ...], PythonReach] = {}
         self._known: dict[tuple[tuple[str, ...], PurePosixPath], Loaded | None] = {}
 
     def certain(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
@@ -119,10 +128,18 @@ class _Loads:
         loaded = self._of(service.command, service.folder or ROOT)
         if loaded is None or path not in loaded.by:
             return None
-        lines = (clock.place.line, *clock.also)
-        if all(is_run_only_as_main(path, line, loaded, self._files) for line in lines):
+        if path.suffix == ".py" and not self._reached(clock, service.command, service, loaded):
             return None
         return ClockInService(clock=clock, service=service, way=_way(service.command, loaded, path))
+
+    def _reached(self, clock: FoundClock, command: tuple[str, ...], service: FoundService, loaded: Loaded) -> bool:
+        key = (command, service.folder, service.environment)
+        if key not in self._reach:
+            process = Process(
+                argv=command, names=loaded.names, environment=dict(service.environment), given=self._given
+            )
+            self._reach[key] = PythonReach(loaded, self._files, process)
+        return _runs(clock, self._reach[key], _anywhere(self._files))
 
     def possible(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
         """The clock in the service if the service is built from the clock's folder and nothing says what it loads."""
@@ -141,6 +158,37 @@ class _Loads:
         if key not in self._known:
             self._known[key] = loaded_by(command, folder, self._files)
         return self._known[key]
+
+
+def _runs(clock: FoundClock, reach: PythonReach, anywhere: PythonReach) -> bool:
+    """Whether a process of Python starts the clock that one of its files makes."""
+    path, start = clock.place.path, clock.start
+    if start is not None:
+        methods = re.compile(start.methods)
+        if (started := reach.started(path, start.variable, methods)) is not None:
+            return started
+        if anywhere.started(path, start.variable, methods) is not None:
+            return False  # another process does
+        if start.variable is not None and anywhere.is_only_filled(path, start.variable):
+            return False
+    return any(reach.runs(path, line) for line in (clock.place.line, *clock.also))
+
+
+def unused(clocks: Sequence[FoundClock], files: Files) -> list[FoundClock]:
+    """The clocks of Python that nothing in the project starts, whatever is run."""
+    anywhere = _anywhere(files)
+    return [
+        clock
+        for clock in clocks
+        if clock.place.path.suffix == ".py" and clock.command is None and not clock.defines
+        if not _runs(clock, anywhere, anywhere)
+    ]
+
+
+@lru_cache(maxsize=4)
+def _anywhere(files: Files) -> PythonReach:
+    """All code of the project as if it were one process."""
+    return PythonReach(Loaded(by={path: None for path in files if path.suffix == ".py"}), files, None)
 
 
 def _way(command: tuple[str, ...], loaded: Loaded, path: PurePosixPath) -> str:

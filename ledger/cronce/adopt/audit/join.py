@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from cronce.adopt.audit.clocks_in_services import ClockInService, running
+from cronce.adopt.audit.clocks_in_services import ClockInService, running, unused
 from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.fixes import fix_for
 from cronce.adopt.audit.model import AuditFinding, FoundClock, FoundService, Place, Severity
@@ -32,13 +32,15 @@ def join(
         if each.clock not in hidden:
             by_clock[each.clock].append(each)
     acted_on = {d for every in by_clock.values() for each in every for d in (*each.definitions, *each.same)}
-    started = {clock.rule for clock in clocks if clock.command is not None and not clock.defines}
+    started = {clock.rule for clock in clocks if not clock.defines}
     acted_on |= {clock for clock in clocks if clock.defines and clock.rule in started}
     if "cron-in-image" in started:  # cron starts each command of a crontab
         crontabs = {clock.place.path for clock in clocks if clock.rule == "cron-in-image" and clock.defines}
         acted_on |= {clock for clock in clocks if clock.place.path in crontabs}
     findings = [_judged(clock, every) for clock, every in by_clock.items()]
-    findings += [_without_service(clock, services) for clock in clocks if clock not in acted_on | set(by_clock)]
+    left = [clock for clock in clocks if clock not in acted_on | set(by_clock)]
+    idle = unused(left, files) if services else []
+    findings += [_without_service(clock, services) for clock in left if clock not in idle]
     return sorted(findings, key=lambda finding: (finding.place.path, finding.place.line, finding.rule))
 
 

@@ -12,6 +12,7 @@ from ast_grep_py import SgNode, SgRoot
 
 from cronce.adopt.audit.imports import IMPORTS, imported
 from cronce.adopt.audit.intervals import seconds_of
+from cronce.adopt.audit.model import Start
 from cronce.adopt.audit.rules import Rule, rules
 from cronce.adopt.audit.switches import switch_of
 from cronce.adopt.audit.tree import SourceFile
@@ -68,6 +69,8 @@ class Match:
         job_line: Its line, from 1.
         job_has_name: False if it is a function without a name, which nothing else can call; None if unknown.
         switch: The environment variable without which it does not start; None if there is none.
+        is_made: True if this makes the clock; False if it only gives jobs to one that is made elsewhere.
+        start: The call that starts it; None if it runs from where it is.
     """
 
     rule: Rule
@@ -77,6 +80,8 @@ class Match:
     job_line: int
     job_has_name: bool | None
     switch: str | None
+    is_made: bool
+    start: Start | None
 
 
 def matches(file: SourceFile) -> list[Match]:
@@ -140,7 +145,34 @@ def _matches_of(rule: Rule, root: SgNode, names: Mapping[str, str], file: Source
             job_line=line,
             job_has_name=has_name,
             switch=switch_of(node),
+            is_made=_is_made(rule, node, file.language or ""),
+            start=_start(rule, node),
         )
+
+
+def _is_made(rule: Rule, node: SgNode, language: str) -> bool:
+    """True for what comes from the library itself; a call that only starts what others made does not count."""
+    if (
+        rule.started is not None
+        and rule.started[1] == "module"
+        and re.match(rf"[\w.]*\b({rule.started[0]})\(", node.text())
+    ):
+        return False
+    return node.get_match("LIB") is not None or "$LIB" not in str(rule.find[language])
+
+
+def _start(rule: Rule, node: SgNode) -> Start | None:
+    if rule.started is None:
+        return None
+    methods, of = rule.started
+    if of == "module":
+        return Start(variable=None, methods=methods)
+    parent = node.parent()
+    is_object = node.get_match("LIB") is not None and parent is not None and parent.kind() == "assignment"
+    target = parent.field("left") if parent is not None and is_object else None
+    if target is None or target.kind() != "identifier":
+        return None
+    return Start(variable=target.text(), methods=methods)
 
 
 def _is_from(text: str, names: Mapping[str, str], rule: Rule) -> bool:

@@ -24,6 +24,19 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """The call without which a clock does not run.
+
+    Attributes:
+        variable: The object whose method it is; None for a function of the tool's module.
+        methods: A regular expression for the name.
+    """
+
+    variable: str | None
+    methods: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundClock:
     """Something that starts work at set times, in code or in an image.
 
@@ -35,10 +48,11 @@ class FoundClock:
         command: The command that starts it, if it is started by one of its own (`celery beat`); None if it runs in
             whatever process loads the file.
         defines: True if this place only says what is due (`beat_schedule`, a crontab file), and `command`, wherever
-            it is started, acts on it.
+            it is started, acts on it; or, without a command, a clock of the same rule in another file.
         protected: The lock or cluster mode of its own that lets one copy act, as found; None if there is none.
         also: Further lines of the file that belong to the same clock.
         switch: The environment variable that has to be set for it to start; None if there is none.
+        start: The call that starts it; None if it runs from where it is.
     """
 
     rule: str
@@ -50,6 +64,7 @@ class FoundClock:
     protected: str | None = None
     also: tuple[int, ...] = ()
     switch: str | None = None
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ _VARIABLE = re.compile(
     r"|\b(?:os\.getenv|os\.Getenv|System\.getenv|Environment\.GetEnvironmentVariable|env)\(\s*[\"'])(?P<name>\w+)"
 )
 _NEGATED = re.compile(r"!(?!=)|!=|\bnot\b|\bfalse\b|\bnil\b|\bNone\b|==\s*[\"'](?:0|)[\"']", re.IGNORECASE)
-_STAGES = re.compile(r"\w*ENV|\w*ENVIRONMENT|NEXT_RUNTIME|DEBUG|CI|STAGE|WERKZEUG_RUN_MAIN")
+STAGES = re.compile(r"\w*ENV|\w*ENVIRONMENT|NEXT_RUNTIME|DEBUG|CI|STAGE|WERKZEUG_RUN_MAIN")
 """Variables that tell where the code runs, and not which copy it is."""
-_OFF = frozenset({"", "0", "false", "no", "off", "disabled"})
+OFF = frozenset({"", "0", "false", "no", "off", "disabled"})
 
 
 def switch_of(node: SgNode) -> str | None:
@@ -27,11 +27,11 @@ def switch_of(node: SgNode) -> str | None:
             other = parent.field("alternative")
             in_other = other is not None and other.range().start.index <= below.range().start.index
             if found is not None and not in_other and not _NEGATED.search(condition.text()):
-                return None if _STAGES.fullmatch(found["name"]) else found["name"]
+                return None if STAGES.fullmatch(found["name"]) else found["name"]
         below, parent = parent, parent.parent()
     return None
 
 
 def is_on(switch: str, environment: Iterable[tuple[str, str]]) -> bool:
     """True if the settings of a service switch the code on."""
-    return any(name == switch and value.strip().lower() not in _OFF for name, value in environment)
+    return any(name == switch and value.strip().lower() not in OFF for name, value in environment)

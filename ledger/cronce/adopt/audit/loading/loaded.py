@@ -17,11 +17,13 @@ class Loaded:
     Attributes:
         by: Each file with the file that loads it; None for those that the command names.
         entries: The files that the command itself runs, in which `__main__` is true.
+        names: Functions that the command names.
         whole: Why the whole folder counts as loaded, as the end of a sentence; empty if imports were followed.
     """
 
     by: dict[PurePosixPath, PurePosixPath | None]
     entries: frozenset[PurePosixPath] = frozenset()
+    names: frozenset[str] = frozenset()
     whole: str = ""
 
     def trace(self, path: PurePosixPath) -> str:

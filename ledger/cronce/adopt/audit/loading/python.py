@@ -23,7 +23,6 @@ _IMPORT = re.compile(
 )
 _NAMED_MODULE = re.compile(r"[\"'](?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?::[\w.]+)?[\"']")
 _APPLICATION = re.compile(r"(?P<module>[A-Za-z_][\w.]*)(?::[\w.()]+)?")
-_MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
 _DJANGO_LOADS = frozenset({"apps.py", "urls.py", "models.py", "admin.py", "signals.py", "__init__.py"})
 _DEFAULT_APPLICATIONS = ("app.py", "wsgi.py", "main.py", "asgi.py", "app/__init__.py", "app/main.py")
 
@@ -45,23 +44,16 @@ def loaded_by_python(command: Argv, folder: PurePosixPath, files: Files) -> Load
         entries = list(_of_script(name, folder, files, roots))
     if not entries:
         return None
+    if name == "gunicorn":
+        settings = located(option(command, "-c", "--config") or "gunicorn.conf.py", folder, files)
+        entries += [settings] if settings is not None and settings.suffix == ".py" else []
     by = followed(entries, lambda path: _imports(path, files, roots))
     if any(path.name in ("wsgi.py", "asgi.py") and "django" in (files.text(path) or "") for path in entries):
         by = followed([*by, *_django_apps(folder, files)], lambda path: _imports(path, files, roots))
     is_run = is_python or name.endswith(".py")
-    return Loaded(by=by, entries=frozenset(entries) if is_run else frozenset())
-
-
-def is_run_only_as_main(path: PurePosixPath, line: int, loaded: Loaded, files: Files) -> bool:
-    """Whether the line is under `if __name__ == "__main__":` of a file that is only imported."""
-    if path.suffix != ".py" or path in loaded.entries:
-        return False
-    text = files.text(path) or ""
-    main = _MAIN.search(text)
-    if main is None or line <= text.count("\n", 0, main.start()) + 1:
-        return False
-    between = text.splitlines()[text.count("\n", 0, main.start()) + 1 : line]
-    return all(not each.strip() or each[0] in " \t#" for each in between)
+    named = " ".join((*command, _script_target(name, folder, files) or ""))
+    names = frozenset(re.findall(r":([A-Za-z_]\w*)", named))
+    return Loaded(by=by, entries=frozenset(entries) if is_run else frozenset(), names=names)
 
 
 def _roots(folder: PurePosixPath, files: Files) -> tuple[PurePosixPath, ...]:
@@ -140,16 +132,25 @@ def _of_server(
 def _of_script(
     name: str, folder: PurePosixPath, files: Files, roots: tuple[PurePosixPath, ...]
 ) -> Iterator[PurePosixPath]:
-    """The module behind a command that the project's own `pyproject.toml` declares."""
+    """The module behind a command that the project itself declares."""
+    if (target := _script_target(name, folder, files)) is not None:
+        yield from _with_parents(target.partition(":")[0], files, roots)
+
+
+def _script_target(name: str, folder: PurePosixPath, files: Files) -> str | None:
+    """`module:function` of a command in `pyproject.toml`, `setup.cfg` or `setup.py`."""
     try:
         project = tomllib.loads(files.text(folder / "pyproject.toml") or "")
     except (tomllib.TOMLDecodeError, RecursionError):
-        return
+        return None
     for table in (project.get("project"), (project.get("tool") or {}).get("poetry")):
         scripts = table.get("scripts") if isinstance(table, dict) else None
         target = scripts.get(name) if isinstance(scripts, dict) else None
         if isinstance(target, str):
-            yield from _with_parents(target.partition(":")[0], files, roots)
+            return target
+    entry = re.compile(rf"^\s*[\"']?{re.escape(name)}\s*=\s*(?P<target>[\w.]+:\w+)", re.MULTILINE)
+    texts = (files.text(folder / each) or "" for each in ("setup.cfg", "setup.py"))
+    return next((match["target"] for text in texts if (match := entry.search(text))), None)
 
 
 def _django(command: Argv, folder: PurePosixPath, files: Files, roots: tuple[PurePosixPath, ...]) -> Loaded | None:

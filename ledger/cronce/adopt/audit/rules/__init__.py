@@ -82,6 +82,8 @@ class Rule:
         unless: No match if this is in the text of the match.
         path: The path of each file that it is for, or None for every path.
         command: The command that acts on it; None if the process does that loads the file.
+        started: The methods that start it, as a regular expression, and whether they are those of the object that
+            `$LIB` makes, or functions of the module; None if it starts by being there.
         protections: Its own locks, in the order in which to name them.
         overlap: Whether a job may start while its last run works.
         deadline: How late a job may start.
@@ -99,6 +101,7 @@ class Rule:
     unless: re.Pattern[str] | None
     path: re.Pattern[str] | None
     command: tuple[str, ...] | None
+    started: tuple[str, Literal["object", "module"]] | None
     protections: tuple[Protection, ...]
     overlap: Statement | None
     deadline: Statement | None
@@ -200,6 +203,7 @@ def _rule(given: dict[str, Any]) -> Rule:
         unless=re.compile(given["unless"], re.DOTALL) if "unless" in given else None,
         path=re.compile(given["path"]) if "path" in given else None,
         command=_command(given),
+        started=_started(given),
         protections=tuple(_protections(given)),
         overlap=_statement(given.get("overlap")),
         deadline=_statement(given.get("deadline")),
@@ -234,6 +238,13 @@ def _text_rule(given: dict[str, Any]) -> TextRule:
 
 def _command(given: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(given["command"].split()) if "command" in given else None
+
+
+def _started(given: dict[str, Any]) -> tuple[str, Literal["object", "module"]] | None:
+    started = given.get("started", {})
+    if "object" in started:
+        return started["object"], "object"
+    return (started["module"], "module") if "module" in started else None
 
 
 def _protections(given: dict[str, Any]) -> Iterator[Protection]:

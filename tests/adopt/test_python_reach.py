@@ -1,0 +1,216 @@
+"""Which of a project's Python processes run a clock: who calls it, and which settings let it start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cronce.adopt.audit.run import audit
+
+CLOCK = """from apscheduler.schedulers.background import BackgroundScheduler
+
+scheduler = BackgroundScheduler()
+scheduler.add_job(print, "interval", hours=1, max_instances=1, misfire_grace_time=60)
+"""
+IN_FUNCTION = """import time
+import schedule
+
+def run_clock():
+    schedule.every().day.do(print)
+    while True:
+        schedule.run_pending()
+        time.sleep(1)
+"""
+COMPOSE = """services:
+  web: {{build: ., command: {web}, scale: 4, environment: {{{web_settings}}}}}
+  clock: {{build: ., command: {clock}, environment: {{{clock_settings}}}}}
+"""
+
+
+def _found(
+    folder: Path,
+    files: dict[str, str],
+    *,
+    web: str = "gunicorn web:app",
+    clock: str = "python clock.py",
+    web_settings: str = "",
+    clock_settings: str = "",
+) -> list[str]:
+    compose = COMPOSE.format(web=web, clock=clock, web_settings=web_settings, clock_settings=clock_settings)
+    for name, text in {**files, "compose.yaml": compose, "Dockerfile": "FROM python:3.13\n"}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return [finding.rule for finding in audit(folder).findings if finding.rule.startswith("clock-")]
+
+
+IN_WEB = ["clock-in-copies"]
+ONLY_CLOCK = ["clock-kept-by-one-line"]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param(
+            {"jobs.py": CLOCK, "web.py": "import jobs\n", "clock.py": "import jobs\njobs.scheduler.start()\n"},
+            ONLY_CLOCK,
+            id="another process starts it",
+        ),
+        pytest.param(
+            {"jobs.py": CLOCK, "web.py": "import jobs\njobs.scheduler.start()\n", "clock.py": ""},
+            IN_WEB,
+            id="the web application starts it",
+        ),
+        pytest.param(
+            {
+                "jobs.py": CLOCK,
+                "web.py": "from jobs import scheduler as s\ndef create_app():\n    s.start()\n",
+                "clock.py": "",
+            },
+            IN_WEB,
+            id="a factory starts it under another name",
+        ),
+        pytest.param(
+            {"jobs.py": CLOCK, "web.py": "import jobs\ndef never():\n    jobs.scheduler.start()\n", "clock.py": ""},
+            [],
+            id="the function that starts it is never called",
+        ),
+        pytest.param({"jobs.py": CLOCK, "web.py": "import jobs\n", "clock.py": ""}, [], id="nothing starts it"),
+        pytest.param(
+            {
+                "jobs.py": IN_FUNCTION,
+                "web.py": "import jobs\n",
+                "clock.py": "from jobs import run_clock\nrun_clock()\n",
+            },
+            ONLY_CLOCK,
+            id="the web application imports the function and does not call it",
+        ),
+        pytest.param(
+            {
+                "jobs.py": IN_FUNCTION,
+                "web.py": "import threading, jobs\nthreading.Thread(target=jobs.run_clock, daemon=True).start()\n",
+                "clock.py": "",
+            },
+            IN_WEB,
+            id="a thread of the web application runs it",
+        ),
+        pytest.param(
+            {
+                "jobs.py": IN_FUNCTION,
+                "web.py": "from tools import clock\ndef cli():\n    from jobs import run_clock\n    run_clock()\n",
+                "tools.py": "def clock(): ...\n",
+                "clock.py": "from web import cli\ncli()\n",
+            },
+            ONLY_CLOCK,
+            id="an import in a function that is not called",
+        ),
+        pytest.param(
+            {
+                "jobs.py": IN_FUNCTION,
+                "web.py": "import jobs\nclass Clock:\n    def __init__(self):\n        jobs.run_clock()\n",
+                "clock.py": "from web import Clock\nClock()\n",
+            },
+            ONLY_CLOCK,
+            id="a class of which the web application makes no object",
+        ),
+        pytest.param(
+            {
+                "jobs.py": IN_FUNCTION,
+                "web.py": "import jobs\n@app.on_event('startup')\ndef begin():\n    jobs.run_clock()\n",
+                "clock.py": "",
+            },
+            IN_WEB,
+            id="a framework calls what has a decorator",
+        ),
+        pytest.param(
+            {
+                "jobs.py": "import schedule\nschedule.every().day.do(print)\n",
+                "web.py": "import jobs\n",
+                "clock.py": "import jobs, schedule\nwhile True:\n    schedule.run_pending()\n",
+            },
+            ONLY_CLOCK,
+            id="jobs of schedule act where run_pending is called",
+        ),
+    ],
+)
+def test_a_clock_belongs_to_the_process_that_starts_it(
+    tmp_path: Path, files: dict[str, str], expected: list[str]
+) -> None:
+    """Not to each one that imports its file."""
+    assert _found(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "web_settings", "clock_settings"),
+    [
+        ("os.environ.get('RUN_CLOCK')", "", "RUN_CLOCK: '1'"),
+        ("os.getenv('RUN_CLOCK', 'false').lower() == 'true'", "", "RUN_CLOCK: 'true'"),
+        ("os.getenv('RUN_CLOCK', 'true').lower() in ('1', 'true')", "RUN_CLOCK: 'no'", ""),
+        ("not os.environ.get('NO_CLOCK')", "NO_CLOCK: '1'", ""),
+        ("os.environ['ROLE'] == 'clock'", "ROLE: web", "ROLE: clock"),
+        ("int(os.getenv('CLOCK', 0)) and True", "", "CLOCK: 1"),
+        ("settings.RUN_CLOCK", "", "RUN_CLOCK: 'yes'"),
+        ("settings.Settings().clock", "", "APP_CLOCK: 'true'"),
+        ("not settings.IS_WEB", "ROLE: web", "ROLE: clock"),
+        ("config('RUN_CLOCK', default=False, cast=bool)", "", "RUN_CLOCK: 'true'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "if {}:\n    jobs.scheduler.start()",
+        "def go():\n    if not ({}):\n        return\n    jobs.scheduler.start()\ngo()",
+    ],
+)
+def test_a_setting_that_is_off_keeps_the_clock_from_starting(
+    tmp_path: Path, condition: str, web_settings: str, clock_settings: str, form: str
+) -> None:
+    """As a condition around the start, and as a return before it; also by way of a module of settings."""
+    settings = (
+        "import os\nRUN_CLOCK = os.getenv('RUN_CLOCK', 'no') == 'yes'\nIS_WEB = os.getenv('ROLE') == 'web'\n"
+        "class Settings(BaseSettings):\n    model_config = Config(env_prefix='APP_')\n    clock: bool = False\n"
+    )
+    program = "import os\nimport jobs\nimport settings\n" + form.format(condition) + "\n"
+    files = {"jobs.py": CLOCK, "settings.py": settings, "web.py": program, "clock.py": program}
+    found = _found(tmp_path, files, web_settings=web_settings, clock_settings=clock_settings)
+    assert found == ONLY_CLOCK
+
+
+def test_a_setting_that_no_file_gives_changes_nothing(tmp_path: Path) -> None:
+    """It may come from elsewhere."""
+    program = "import os\nimport jobs\nif os.getenv('RUN_CLOCK') == '1':\n    jobs.scheduler.start()\n"
+    assert _found(tmp_path, {"jobs.py": CLOCK, "web.py": program, "clock.py": program}) == IN_WEB
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys, jobs\nif sys.argv[1] == 'clock':\n    jobs.scheduler.start()\n",
+        "import jobs\nargs = parser.parse_args()\nif args.what == 'clock':\n    jobs.scheduler.start()\n",
+        "import jobs\n@cli.command()\ndef clock():\n    jobs.scheduler.start()\n@cli.command()\ndef web():\n    ...\n",
+        "import jobs\n@cli.command('clock')\ndef a():\n    jobs.scheduler.start()\n@cli.command('web')\ndef b(): ...\n",
+    ],
+)
+def test_an_argument_of_the_command_picks_what_starts(tmp_path: Path, program: str) -> None:
+    """One program with a command for each process."""
+    files = {"jobs.py": CLOCK, "app.py": program}
+    assert _found(tmp_path, files, web="python app.py web", clock="python app.py clock") == ONLY_CLOCK
+
+
+def test_files_that_only_give_jobs_to_a_clock_are_not_clocks_of_their_own(tmp_path: Path) -> None:
+    """One finding, where the scheduler is made."""
+    jobs = "from apscheduler.triggers.cron import CronTrigger\nfrom clocks import scheduler\n"
+    jobs += "scheduler.add_job(print, CronTrigger(hour=1), max_instances=1, misfire_grace_time=1)\n"
+    files = {"clocks.py": CLOCK, "jobs.py": jobs, "web.py": "import jobs\njobs.scheduler.start()\n", "clock.py": ""}
+    assert _found(tmp_path, files) == IN_WEB
+
+
+def test_an_odd_file_is_taken_to_run(tmp_path: Path) -> None:
+    """What this interpreter cannot parse, or what calls itself, ends."""
+    files = {
+        "jobs.py": IN_FUNCTION + "def a():\n    b()\ndef b():\n    a()\nprint 'x'\n",
+        "web.py": "import jobs\n",
+        "clock.py": "",
+    }
+    assert _found(tmp_path, files) == IN_WEB
