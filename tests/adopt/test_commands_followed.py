@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import PurePosixPath
 
 import pytest
@@ -179,6 +180,59 @@ def test_npm_start_is_the_script_of_package_json() -> None:
     assert _starts("yarn run start", files) == [("node server.js", "package.json", 4)]
 
 
+WORKSPACES = {
+    "package.json": '{"scripts": {"start": "node root.js"}}',
+    "apps/api/package.json": '{"name": "@acme/api", "scripts": {"start": "node dist/main.js"}}',
+    "apps/web/package.json": '{"name": "web", "scripts": {"build": "next build"}}',
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "yarn workspace @acme/api start",
+        "yarn workspace @acme/api run start",
+        "yarn --cwd apps/api start",
+        "npm run start -w @acme/api",
+        "npm run start --workspace=apps/api",
+        "npm --prefix apps/api start",
+        "pnpm --filter @acme/api start",
+        "pnpm --filter=@acme/api run start",
+        "pnpm -C /srv/apps/api start",
+        "turbo run start --filter=@acme/api",
+        "npx turbo run start",
+        "sh -c 'cd apps/api && npm start'",
+    ],
+)
+def test_a_script_of_a_workspace_is_followed_into_its_folder(command: str) -> None:
+    """Each tool names the workspace in its own way."""
+    found = started(tuple(shlex.split(command)), HERE, ROOT, Files.of(WORKSPACES))
+    wanted = [each for each in found if each.argv == ("node", "dist/main.js")]
+    assert [str(each.folder) for each in wanted] == ["apps/api"]
+    assert len(found) == (2 if command == "npx turbo run start" else 1)
+
+
+def test_each_program_of_an_ecosystem_file_is_followed_with_its_number_and_settings() -> None:
+    """One per CPU is more than one."""
+    text = """module.exports = { apps: [
+  { name: 'api', script: 'dist/api.js', instances: process.env.WEB || 3, exec_mode: 'cluster' },
+  { name: 'jobs', script: './dist/jobs.js', cwd: 'apps/api', args: '--all', env: { RUN_JOBS: 'true' } },
+  { name: 'all', script: 'npm', args: 'start', instances: 'max' },
+] }"""
+    files = Files.of({"ecosystem.config.js": text, **WORKSPACES})
+
+    def programs(command: str) -> list[tuple[str, int, str, dict[str, str]]]:
+        found = started(tuple(command.split()), HERE, ROOT, files)
+        return [(" ".join(each.argv), each.copies, str(each.folder), dict(each.environment)) for each in found]
+
+    assert programs("pm2-runtime start ecosystem.config.js") == [
+        ("node dist/api.js", 3, "None", {}),
+        ("node ./dist/jobs.js --all", 1, "apps/api", {"RUN_JOBS": "true"}),
+        ("node root.js", 2, "None", {}),
+    ]
+    assert [each[0] for each in programs("pm2-runtime ecosystem.config.js --only api")] == ["node dist/api.js"]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"scripts": []}', '{"scripts": {"start": 1}}', "[" * 100_000])
 def test_a_broken_package_json_leaves_the_command_as_it_is(text: str) -> None:
     """Wrong types and depth do no harm."""
@@ -215,7 +269,6 @@ def test_an_option_is_read_in_each_of_its_forms() -> None:
         ("uwsgi --processes 4 --module app", {}, {}, 1),
         ("uwsgi --processes 4 --lazy-apps --module app", {}, {}, 4),
         ("pm2-runtime server.js -i max", {}, {}, 2),
-        ("pm2-runtime start ecosystem.config.js", {}, {"ecosystem.config.js": "apps: [{instances: 3}]"}, 3),
         ("gunicorn app:app", {"GUNICORN_CMD_ARGS": "--workers=4 --timeout 9"}, {}, 4),
         ("gunicorn -w 4 app:app", {"GUNICORN_CMD_ARGS": "--preload"}, {}, 1),
         ("celery worker", {"WEB_CONCURRENCY": "3"}, {}, 1),

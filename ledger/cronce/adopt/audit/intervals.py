@@ -13,7 +13,9 @@ _DURATION = re.compile(
 )
 _SECONDS = {"sec": 1.0, "min": 60.0, "milli": 0.001, "hou": 3600.0, "day": 86_400.0, "week": 604_800.0}
 _WORD = re.compile(r"(\d+)\.(second|minute|hour|day|week)s?(?:\(\))?")
-_TEXT = re.compile(r"\w*\(?\s*[\"'`](\d+)\s*(s|m|h|d|w|secs?|mins?|seconds?|minutes?|hours?|hrs?|days?|weeks?)[\"'`]\s*\)?")
+_TEXT = re.compile(
+    r"\w*\(?\s*[\"'`](\d+)\s*(s|m|h|d|w|secs?|mins?|seconds?|minutes?|hours?|hrs?|days?|weeks?)[\"'`]\s*\)?"
+)
 _CONVERTED = re.compile(r"(seconds|minutes|hours|days|weeks)To(?:Milliseconds|Seconds|Minutes)\(([^()]+)\)")
 _AS_NUMBER = re.compile(r"\.(?:to(?:Millis|Seconds)\w*|inWhole\w+|Total\w+|as_\w+|in_\w+)(?:\(\))?$|\s+as\s+\w+$")
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*")

@@ -55,7 +55,7 @@ def _words(text: str) -> frozenset[str]:
 
 _TEXT_SUFFIXES = _words(
     ".yml .yaml .json .toml .tf .tfvars .conf .ini .cfg .sh .bash .service .timer .cron .crontab .properties "
-    ".dockerfile .tpl .xml .sql .csproj .sln .slnx .gradle .config .hcl .env .procfile .mod .template"
+    ".dockerfile .tpl .xml .sql .csproj .sln .slnx .gradle .config .hcl .nomad .bicep .env .procfile .mod .template"
 )
 _TEXT_NAMES = re.compile(
     r"(Dockerfile|Containerfile|Procfile|Gemfile|Rakefile|Makefile|Clockfile|crontab|supervisord?|Caddyfile)([.-].*)?"

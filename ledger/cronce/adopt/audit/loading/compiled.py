@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from cronce.adopt.audit.files import Files, located
+from cronce.adopt.audit.files import ROOT, Files, below, located
 from cronce.adopt.audit.loading.loaded import Loaded, followed
 from cronce.adopt.audit.services.commands import Argv, program
 
@@ -34,6 +34,8 @@ def loaded_by_compiled(command: Argv, folder: PurePosixPath, files: Files) -> Lo
             return _go(command[-1] if command[1:2] == ("run",) else "", folder, files)
         case "php":
             return _php(command, folder, files)
+        case _ if name.endswith(".jar"):  # the entrypoint of the base image is java
+            return _all(folder, files, _JVM, "the program is built from the whole folder")
         case _ if name in _SYSTEM:
             return None
         case _:
@@ -48,13 +50,15 @@ def _all(folder: PurePosixPath, files: Files, suffixes: tuple[str, ...], why: st
 def _dotnet(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None:
     """`dotnet Shop.Web.dll`: the folder of `Shop.Web.csproj` and those of the projects that it refers to."""
     dll = next((word for word in command[1:] if word.endswith(".dll")), "")
-    projects = files.named(f"{dll.rpartition('/')[2].removesuffix('.dll')}.csproj", folder) if dll else ()
+    name = f"{dll.rpartition('/')[2].removesuffix('.dll')}.csproj"
+    projects = (files.named(name, folder) or files.named(name, ROOT)) if dll else ()
     if not projects:
         return _all(folder, files, (".cs",), "the program is built from the whole folder")
 
     def references(path: PurePosixPath) -> Iterator[PurePosixPath]:
         for match in re.finditer(r"<ProjectReference\s+Include=\"([^\"]+)\"", files.text(path) or ""):
-            yield from files.named(match[1].replace("\\", "/").rpartition("/")[2], folder)
+            if (other := below(path.parent, match[1].replace("\\", "/"))) in files and other is not None:
+                yield other
 
     parts = followed(projects[:1], references)
     code = [path for project in parts for path in files.inside(project.parent) if path.suffix == ".cs"]

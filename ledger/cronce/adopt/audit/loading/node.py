@@ -50,9 +50,7 @@ def _entries(command: Argv, folder: PurePosixPath, files: Files) -> Iterator[Pur
         elif word in _TAKES_VALUE and words:
             words.pop(0)
         elif not word.startswith("-") and word not in _VERBS:
-            if word.startswith(("ecosystem.", "process.")):
-                yield from _of_pm2(word, folder, files)
-            elif word in (".", "./"):
+            if word in (".", "./"):
                 yield from _main(folder, files)
             else:
                 yield from _file(word, folder, files)
@@ -112,13 +110,6 @@ def _package(folder: PurePosixPath, files: Files) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return package if isinstance(package, dict) else {}
-
-
-def _of_pm2(name: str, folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]:
-    path = located(name, folder, files)
-    text = (files.text(path) or "") if path is not None else ""
-    for match in re.finditer(r"[\"']?script[\"']?\s*:\s*[\"']([^\"']+)[\"']", text):
-        yield from _file(match[1], folder, files)
 
 
 def _imports(path: PurePosixPath, folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]:

@@ -11,7 +11,9 @@ from cronce.adopt.audit.services.cloudformation import is_template, read_templat
 from cronce.adopt.audit.services.compose import is_compose, read_compose, scaled_by_hand
 from cronce.adopt.audit.services.ecs import is_ecs, read_ecs
 from cronce.adopt.audit.services.helm import charts, read_chart
+from cronce.adopt.audit.services.instances import is_instances, read_instances
 from cronce.adopt.audit.services.kubernetes import is_kubernetes, read_kubernetes
+from cronce.adopt.audit.services.nomad import is_nomad, read_nomad
 from cronce.adopt.audit.services.platforms import is_platform_file, read_platform_file
 from cronce.adopt.audit.services.reading import MOST_CHARACTERS, Reading
 from cronce.adopt.audit.services.terraform import is_terraform, read_terraform
@@ -20,6 +22,7 @@ __all__ = ["Reading", "read_services"]
 
 _YAML = (".yaml", ".yml", ".template")
 _CODE = (".py", ".ts", ".mts", ".js")
+_OTHERS = (".json", ".tf", ".hcl", ".nomad", ".bicep")
 
 
 def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None) -> Reading:
@@ -36,7 +39,7 @@ def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None
     of_charts = charts(files)
     templates = {path for every in of_charts.values() for path in every}
     for path in files:
-        if path in templates or not (path.suffix in (*_YAML, *_CODE, ".json", ".tf") or is_platform_file(path)):
+        if path in templates or not (path.suffix in (*_YAML, *_CODE, *_OTHERS) or is_platform_file(path)):
             continue
         if path.suffix in _CODE and code is not None and path not in code:
             continue
@@ -57,6 +60,10 @@ def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None
         elif path.suffix == ".tf":
             if is_terraform(path, text):
                 terraform.append((path, text))
+        elif is_nomad(path, text):
+            reading.add(read_nomad(path, text, files))
+        elif is_instances(path, text):
+            reading.add(read_instances(path, text, files))
         elif is_template(text):
             reading.add(read_template(path, text, files))
         elif is_compose(path):

@@ -36,6 +36,7 @@ class Image:
     entrypoint: ImageCommand | None = None
     cmd: ImageCommand | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    workdir: str = ""
 
     def runs(self, *, entrypoint: ImageCommand | None = None, cmd: ImageCommand | None = None) -> ImageCommand | None:
         """The whole command of a container; an entrypoint given for the container clears the image's CMD.
@@ -74,6 +75,9 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
                 current = replace(current, entrypoint=_command(rest, path, line), cmd=None)
             case "CMD":
                 current = replace(current, cmd=_command(rest, path, line))
+            case "WORKDIR":
+                place = rest.strip().strip("\"'")
+                current = replace(current, workdir=place if place.startswith("/") else f"{current.workdir}/{place}")
             case "ENV":
                 current = replace(current, environment={**current.environment, **_settings(rest)})
             case _:

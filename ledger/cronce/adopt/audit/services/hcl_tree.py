@@ -62,7 +62,7 @@ def line_of(node: SgNode) -> int:
 
 def elements(node: SgNode) -> list[SgNode] | None:
     """The expressions of a list; None if the expression is no list."""
-    inner = _inside(node)
+    inner = inside_of(node)
     if inner is None or inner.kind() != "tuple":
         return None
     return [child for child in inner.children() if child.kind() == "expression"]
@@ -70,7 +70,7 @@ def elements(node: SgNode) -> list[SgNode] | None:
 
 def members(node: SgNode) -> dict[str, SgNode] | None:
     """The expressions of an object by their keys; None if the expression is no object."""
-    inner = _inside(node)
+    inner = inside_of(node)
     if inner is None or inner.kind() != "object":
         return None
     found: dict[str, SgNode] = {}
@@ -84,14 +84,19 @@ def members(node: SgNode) -> dict[str, SgNode] | None:
 
 def argument(node: SgNode, function: str) -> SgNode | None:
     """The first argument of a call such as `jsonencode(...)`; None if the expression is no such call."""
-    inner = _inside(node)
+    return next(iter(arguments(node, function) or ()), None)
+
+
+def arguments(node: SgNode, function: str) -> list[SgNode] | None:
+    """The arguments of a call of that function; None if the expression is no such call."""
+    inner = inside_of(node)
     if inner is None or inner.kind() != "function_call":
         return None
     name = inner.child(0)
     if name is None or name.text() != function:
         return None
     given = next((child for child in inner.children() if child.kind() == "function_arguments"), None)
-    return next((child for child in given.children() if child.kind() == "expression"), None) if given else None
+    return [child for child in given.children() if child.kind() == "expression"] if given else []
 
 
 def hcl_text(node: SgNode) -> str:
@@ -100,7 +105,7 @@ def hcl_text(node: SgNode) -> str:
     return text[1:-1] if re.fullmatch(r'"[^"\n]*"', text) else text
 
 
-def _inside(node: SgNode) -> SgNode | None:
+def inside_of(node: SgNode) -> SgNode | None:
     """What is in an expression, without the layers around it."""
     for _ in range(_DEEPEST):
         if node.kind() not in ("expression", "collection_value"):

@@ -12,7 +12,7 @@ from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.model import FoundService, Place
 from cronce.adopt.audit.services.commands import names
 from cronce.adopt.audit.services.dockerfile import Image, ImageCommand, image_of
-from cronce.adopt.audit.services.starting import started
+from cronce.adopt.audit.services.starting import folder_of, started
 from cronce.adopt.audit.services.web_servers import workers
 from cronce.adopt.audit.services.yaml_tree import YamlNode
 
@@ -100,18 +100,24 @@ def services_of(container: Container, copies: Copies, files: Files) -> list[Foun
         image=container.image,
         environment=tuple(sorted(environment.items())),
     )
+    if image.workdir and folder is not None:
+        folder = folder_of(image.workdir, folder, files) or folder
     # Kustomize, Helm and Compose files often lie in a folder of their own; without a build they say nothing of code.
     starts = started(command.argv, command.place, folder or ROOT, files) if command is not None else []
     found = []
     for start in starts:
-        count, forks = workers(start.argv, environment, folder or ROOT, files)
+        inside = start.folder or folder
+        settings = {**environment, **dict(start.environment)}
+        count, forks = workers(start.argv, settings, inside or ROOT, files)
         if start.copies > 1:
-            forks = f"{forks}, numprocs={start.copies}" if forks else f"numprocs={start.copies}"
+            forks = f"{forks}, {start.stated}" if forks else start.stated
         found.append(
             replace(
                 service,
                 command=start.argv,
                 command_place=start.place,
+                folder=inside,
+                environment=tuple(sorted(settings.items())),
                 processes=max(count * start.copies, 1),
                 forks=forks,
             )
@@ -123,18 +129,38 @@ def _built_here(image: str, files: Files) -> tuple[PurePosixPath | None, PurePos
     """The folder and Dockerfile that an image seems to be built from: by its name, or the only one of the project."""
     dockerfiles = _dockerfiles(files)
     name = _name_of(image)
-    for path in dockerfiles:
-        if path.parent.name.lower() == name or path.name.lower() in (f"dockerfile.{name}", f"{name}.dockerfile"):
-            return _context_of(path), path
+    called = {path: _names_of(path) for path in dockerfiles}
+    exact = [path for path, names_here in called.items() if name in names_here]
+    close = [path for path, names_here in called.items() if any(name.endswith(f"-{each}") for each in names_here)]
+    for path in exact or (close if len(close) == 1 and len(dockerfiles) > 1 else []):
+        return _context_of(path, files), path
     if len(dockerfiles) == 1 and not _is_of_others(image):
         own = _own_images(files)
         if not own or image in own:
-            return _context_of(dockerfiles[0]), dockerfiles[0]
+            return _context_of(dockerfiles[0], files), dockerfiles[0]
     return None, None
 
 
-def _context_of(dockerfile: PurePosixPath) -> PurePosixPath:
-    """The folder that is built: that of the file, except for Quarkus, which has its files in a folder of their own."""
+def _names_of(dockerfile: PurePosixPath) -> frozenset[str]:
+    """What an image may be called after its Dockerfile: the folder, or the other part of the file's name."""
+    parts = {dockerfile.parent.name.lower()}
+    parts |= set(dockerfile.name.lower().split(".", 1)) - {"dockerfile", "containerfile"}
+    return frozenset(part for part in parts if part)
+
+
+_PATHS = re.compile(r"(?<![\w./:@$}-])(?:\./)?([\w.-]+(?:/[\w.@-]+)+)")
+
+
+def _context_of(dockerfile: PurePosixPath, files: Files) -> PurePosixPath:
+    """The folder that is built: the nearest one at or above the file that has a path which the file names."""
+    paths = set(
+        _PATHS.findall(
+            re.sub(r"--from=\S+\s+\S+|^FROM.*|https?:\S+", "", files.text(dockerfile) or "", flags=re.MULTILINE)
+        )
+    )
+    for folder in dockerfile.parents if paths else ():
+        if any(folder / path in files or files.is_folder(folder / path) for path in paths):
+            return folder
     return dockerfile.parents[3] if dockerfile.parts[-4:-1] == ("src", "main", "docker") else dockerfile.parent
 
 

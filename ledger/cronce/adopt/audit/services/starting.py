@@ -1,4 +1,4 @@
-"""What a container's command ends up starting: scripts, `package.json`, supervisord and Procfiles are followed."""
+"""What a container's command ends up starting: scripts, `package.json`, PM2, supervisord and Procfiles are followed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import configparser
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from cronce.adopt.audit.files import Files, located
+from ast_grep_py import SgNode, SgRoot
+
+from cronce.adopt.audit.files import ROOT, Files, located
 from cronce.adopt.audit.model import Place
 from cronce.adopt.audit.services.commands import Argv, option, program, shell_words, unwrapped
 from cronce.adopt.audit.services.scripts import commands_of_script
 
+_CD = re.compile(r"\s*cd\s+[\"']?([\w./@-]+)[\"']?\s*(?:&&|;)")
 _DEEPEST = 6
 _MOST = 50
 _PROCFILE_RUNNERS = frozenset({"honcho", "foreman", "forego", "overmind", "hivemind", "goreman"})
@@ -25,11 +28,23 @@ _SHEBANG = re.compile(r"#!.*\b(?:ba|da|a|z)?sh\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedProgram:
-    """One program that is started, and where that is written."""
+    """One program that is started, and where that is written.
+
+    Attributes:
+        argv: The program with its arguments.
+        place: Where it is written.
+        copies: How often it is started.
+        stated: What states that number.
+        folder: The folder that it is started in; None for that of the image.
+        environment: Settings that it gets besides those of the container.
+    """
 
     argv: Argv
     place: Place
     copies: int = 1
+    stated: str = ""
+    folder: PurePosixPath | None = None
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 def started(argv: Argv, place: Place, folder: PurePosixPath | None, files: Files) -> list[StartedProgram]:
@@ -56,13 +71,40 @@ def procfile_entries(text: str) -> list[tuple[int, str, str]]:
 
 
 def _follow(start: StartedProgram, folder: PurePosixPath | None, files: Files, depth: int) -> Iterator[StartedProgram]:
+    folder = start.folder or folder
+    if folder is not None and (inside := _changed_to(start.argv, folder, files)) is not None:
+        start, folder = replace(start, folder=inside), inside
     for argv in unwrapped(start.argv):
         inner = None if folder is None or depth == 0 else _inside(argv, start, folder, files)
         if inner is None:
-            yield StartedProgram(argv=argv, place=start.place, copies=start.copies)
+            yield replace(start, argv=argv)
             continue
         for each in inner:
-            yield from _follow(each, folder, files, depth - 1)
+            kept = replace(
+                each,
+                copies=each.copies * start.copies,
+                stated=each.stated if each.copies > 1 else start.stated,
+                folder=each.folder or start.folder,
+                environment=each.environment or start.environment,
+            )
+            yield from _follow(kept, folder, files, depth - 1)
+
+
+def _changed_to(argv: Argv, folder: PurePosixPath, files: Files) -> PurePosixPath | None:
+    """The folder of the project that a shell's text goes to first: `cd apps/api && ...`."""
+    text = argv[-1] if len(argv) > 1 and argv[-2].endswith("c") else ""
+    target = _CD.match(text)
+    return folder_of(target[1], folder, files) if target is not None else None
+
+
+def folder_of(text: str, folder: PurePosixPath, files: Files) -> PurePosixPath | None:
+    """The folder with a `package.json` that a container knows as `text`; None if it is the whole folder, or unknown."""
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
+    for start in range(len(parts)):
+        path = folder.joinpath(*parts[start:])
+        if path / "package.json" in files:
+            return path
+    return None
 
 
 def _inside(argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Files) -> list[StartedProgram] | None:
@@ -76,6 +118,10 @@ def _inside(argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Fil
         return _from_procfile(argv, folder, files)
     if name in _PACKAGE_RUNNERS:
         return _from_package(argv, start, folder, files)
+    if name in ("turbo", "lerna"):
+        return _from_workspaces(argv, start, folder, files)
+    if name in ("pm2", "pm2-runtime"):
+        return _from_pm2(argv, folder, files)
     if name in _SEVERAL_SCRIPTS:
         every = [_from_package((name, "run", word), start, folder, files) for word in argv[1:] if word[0] != "-"]
         return [each for found in every if found is not None for each in found] or None
@@ -115,7 +161,11 @@ def _supervised(argv: Argv, folder: PurePosixPath, files: Files) -> list[Started
         copies = int(number) if re.fullmatch(r"[0-9]{1,4}", number) else 1
         if words:
             line = _line_of(text, f"[{section}]", "command")
-            found.append(StartedProgram(argv=words, place=Place(path=path, line=line), copies=copies))
+            found.append(
+                StartedProgram(
+                    argv=words, place=Place(path=path, line=line), copies=copies, stated=f"numprocs={copies}"
+                )
+            )
     return found
 
 
@@ -154,23 +204,133 @@ def _from_procfile(argv: Argv, folder: PurePosixPath, files: Files) -> list[Star
 def _from_package(
     argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Files
 ) -> list[StartedProgram] | None:
-    """`npm start`, `npm run NAME`, `yarn NAME`: the script of that name in `package.json`."""
-    words = [word for word in argv[1:] if not word.startswith("-")]
-    name = words[1] if words[:1] == ["run"] and len(words) > 1 else (words[0] if words else "")
-    path = folder / "package.json"
-    text = files.text(path)
-    try:
-        package = json.loads(text) if text else None
-    except (ValueError, RecursionError):
-        return None
-    scripts = package.get("scripts") if isinstance(package, dict) else None
-    script = scripts.get(name) if isinstance(scripts, dict) else None
+    """`npm start`, `npm run NAME`, `yarn NAME`: the script of that name in `package.json`, here or of a workspace."""
+    given = next((value for name in _IN_FOLDER if (value := option(argv, name))), None)
+    wanted = next((value for name in _OF_WORKSPACE if (value := option(argv, name))), None)
+    words = [word for word in argv[1:] if not word.startswith("-") and word not in (given, wanted)]
+    if words[:1] == ["workspace"] and len(words) > 2:  # yarn workspace NAME SCRIPT
+        wanted, words = words[1], words[2:]
+    inside = folder
+    if given is not None:
+        inside = folder_of(given, folder, files) or folder
+    elif wanted is not None:
+        inside = workspace(wanted, files) or folder
+    name = words[1] if words[:1] in (["run"], ["run-script"]) and len(words) > 1 else (words[0] if words else "")
+    path = inside / "package.json"
+    script = _scripts(path, files).get(name)
     if not isinstance(script, str):
         runs_a_binary = program(argv) in ("yarn", "pnpm") and words[:1] != ["run"] and len(words) > 0
-        return [StartedProgram(argv=argv[1:], place=start.place)] if runs_a_binary else None
+        return (
+            [replace(start, argv=tuple(words), folder=inside)]
+            if runs_a_binary and words[0] != name
+            else ([replace(start, argv=argv[1:])] if runs_a_binary else None)
+        )
+    line = _line_of(files.text(path) or "", f'"{name}"', "")
     return [
-        StartedProgram(argv=("sh", "-c", script), place=Place(path=path, line=_line_of(text or "", f'"{name}"', "")))
+        StartedProgram(
+            argv=("sh", "-c", script),
+            place=Place(path=path, line=line),
+            folder=inside if inside != folder else start.folder,
+        )
     ]
+
+
+_IN_FOLDER = ("--prefix", "--cwd", "-C", "--dir")
+_OF_WORKSPACE = ("--filter", "-F", "--workspace", "-w", "--scope")
+
+
+def _scripts(path: PurePosixPath, files: Files) -> dict[str, object]:
+    """The scripts of a `package.json`; nothing if it cannot be read."""
+    try:
+        package = json.loads(files.text(path) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    scripts = package.get("scripts") if isinstance(package, dict) else None
+    return scripts if isinstance(scripts, dict) else {}
+
+
+def workspace(name: str, files: Files) -> PurePosixPath | None:
+    """The folder of the package of that name, or the folder that the name is (`./apps/api`)."""
+    plain = name.strip("{}.^/")
+    for path in files.named("package.json", ROOT):
+        if re.search(rf'"name"\s*:\s*"{re.escape(plain)}"', files.text(path) or ""):
+            return path.parent
+    return folder_of(plain, ROOT, files)
+
+
+def _from_workspaces(
+    argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Files
+) -> list[StartedProgram] | None:
+    """`turbo run start --filter=api`: the script in the workspaces that are named, else in all that have it."""
+    words = [word for word in argv[1:] if not word.startswith("-") and word != "run"]
+    wanted = next((value for name in _OF_WORKSPACE if (value := option(argv, name))), None)
+    named = workspace(wanted, files) if wanted is not None else None
+    if not words or (wanted is not None and named is None):
+        return None
+    every = [named] if named is not None else [path.parent for path in files.named("package.json", folder)]
+    found: list[StartedProgram] = []
+    for each in every:
+        if isinstance(_scripts(each / "package.json", files).get(words[0]), str):
+            found += _from_package(("npm", "run", words[0]), replace(start, folder=each), each, files) or []
+    return [replace(each, folder=each.folder or named) for each in found] or None
+
+
+def _from_pm2(argv: Argv, folder: PurePosixPath, files: Files) -> list[StartedProgram] | None:
+    """The programs of an ecosystem file, each with its number of instances and its settings."""
+    named = next((word for word in argv[1:] if PM2_FILE.fullmatch(word)), None)
+    path = located(named, folder, files) if named is not None else None
+    text = files.text(path) if path is not None else None
+    if path is None or text is None:
+        return None
+    wanted = {name for name in (option(argv, "--only") or "").split(",") if name}
+    stage = option(argv, "--env")
+    root = SgRoot(f"({text})" if path.suffix == ".json" else text, "javascript").root()
+    found: list[StartedProgram] = []
+    for node in root.find_all(kind="object"):
+        given = _members(node)
+        if "script" not in given or (wanted and _text_of(given.get("name")) not in wanted):
+            continue
+        instances = _text_of(given.get("instances")) or "1"
+        place = Place(path=path, line=given["script"].range().start.line + 1)
+        count = int(instances) if instances.isdigit() else _PER_CPU
+        inside = _text_of(given.get("cwd"))
+        environment = _members(given["env"]) if "env" in given else {}
+        environment |= _members(given[f"env_{stage}"]) if f"env_{stage}" in given else {}
+        script, arguments = _text_of(given["script"]), shell_words(_text_of(given.get("args")))
+        is_file = script.endswith((".js", ".mjs", ".cjs", ".ts")) or "/" in script
+        found.append(
+            StartedProgram(
+                argv=(*(("node",) if is_file else ()), script, *(arguments or ())),
+                place=place,
+                copies=max(count, 1) if count else _PER_CPU,
+                stated=f"instances: {instances}",
+                folder=folder_of(inside, folder, files) if inside else None,
+                environment=tuple((name, _text_of(value)) for name, value in environment.items()),
+            )
+        )
+    return found or None
+
+
+PM2_FILE = re.compile(r".*(?:ecosystem|process|pm2)[\w.-]*\.[cm]?js(?:on)?")
+_PER_CPU = 2
+"""What "one per CPU" counts as: more than one."""
+
+
+def _members(node: SgNode) -> dict[str, SgNode]:
+    """The values of an object of JavaScript by their keys."""
+    found: dict[str, SgNode] = {}
+    for pair in node.children() if node.kind() == "object" else ():
+        key, value = pair.field("key"), pair.field("value")
+        if pair.kind() == "pair" and key is not None and value is not None:
+            found[key.text().strip("\"'`")] = value
+    return found
+
+
+def _text_of(node: SgNode | None) -> str:
+    """The text of an expression; a string without its quotes, the default of `process.env.X || 4`."""
+    if node is None:
+        return ""
+    return re.split(r"\|\||\?\?", node.text())[-1].strip().strip("\"'`")
 
 
 def _line_of(text: str, after: str, word: str) -> int:

@@ -1,11 +1,14 @@
-"""Terraform: ECS services, their task definitions and scaling targets, also through the usual community module."""
+"""Terraform: ECS services, their task definitions and scaling targets, also through the usual community module.
+
+Also the services of Cloud Run, Azure Container Apps and Kubernetes.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from ast_grep_py import SgNode
@@ -18,133 +21,82 @@ from cronce.adopt.audit.services.hcl_tree import (
     HclBlock,
     argument,
     elements,
-    hcl_attributes,
     hcl_blocks,
     hcl_text,
     line_of,
     members,
 )
-from cronce.adopt.audit.services.images import Container
-from cronce.adopt.audit.services.reading import Count, Reading, count_of
+from cronce.adopt.audit.services.images import Container, Copies, services_of
+from cronce.adopt.audit.services.instances import CLOUD_RUN_MOST, CONTAINER_APP_MOST, instances
+from cronce.adopt.audit.services.reading import Count, Reading
+from cronce.adopt.audit.services.terraform_values import Block, Scope, own_folder, scopes
 from cronce.adopt.audit.services.yaml_tree import YamlUnreadableError, documents
 
-_MENTIONS = re.compile(r"aws_ecs_(?:service|task_definition)\b|\bdesired_count\b|aws_appautoscaling_target")
-_EACH = re.compile(
-    r"(?:(?:try|coalesce)\(\s*)?each\.value(?:\.(\w+)|\[\"(\w+)\"\])|lookup\(\s*each\.value,\s*\"(\w+)\""
+_CLOUD_RUN = ("google_cloud_run_v2_service", "google_cloud_run_service")
+_CONTAINER_APP = ("azurerm_container_app",)
+_KUBERNETES = (
+    "kubernetes_deployment",
+    "kubernetes_deployment_v1",
+    "kubernetes_stateful_set",
+    "kubernetes_stateful_set_v1",
+)
+_MENTIONS = re.compile(
+    r"aws_ecs_(?:service|task_definition)\b|\bdesired_count\b|aws_appautoscaling_target"
+    rf"|\"(?:{'|'.join((*_CLOUD_RUN, *_CONTAINER_APP, *_KUBERNETES))})\""
 )
 _TASK = re.compile(r"aws_ecs_task_definition\.(\w+)(\[each\.key\])?")
 _COUNT_OF_MODULE = ("desired_count", "desired_capacity")
 
-_Block = tuple[PurePosixPath, HclBlock]
-"""A block and its file."""
-
 
 def is_terraform(path: PurePosixPath, text: str) -> bool:
-    """Whether a file may have something of ECS, or variables of such a file."""
-    return path.suffix == ".tf" and (_MENTIONS.search(text) is not None or "variable" in text or "module" in text)
+    """Whether a file may deploy something, or have variables of such a file."""
+    return path.suffix == ".tf" and (
+        _MENTIONS.search(text) is not None or "variable" in text or "module" in text or "locals" in text
+    )
 
 
 def read_terraform(texts: Iterable[tuple[PurePosixPath, str]], files: Files) -> Reading:
-    """The services of every module: the files of one folder are read together."""
+    """The services of every module: the files of one folder are read together, once for each call of it."""
     reading = Reading()
     every = list(texts)
-    with_ecs = dict.fromkeys(path.parent for path, text in every if _MENTIONS.search(text))
-    blocks: dict[PurePosixPath, list[_Block]] = defaultdict(list)
-    calls: list[_Call] = []
-    for path, text in every if with_ecs else ():
-        if path.parent in with_ecs or "module" in text:
-            inside = [(path, block) for block in hcl_blocks(text)]
-            calls += (call for call in _calls(inside) if call.folder in with_ecs)
-            if path.parent in with_ecs:
-                blocks[path.parent] += inside
-    for folder in with_ecs:
-        own: list[_Call | None] = [call for call in calls if call.folder == folder]
-        for call in own or [None]:
-            module = _Module(folder, blocks[folder], files, reading, call)
+    deploying = dict.fromkeys(path.parent for path, text in every if _MENTIONS.search(text))
+    calling = {path.parent for path, text in every if "module" in text} if deploying else set()
+    blocks: dict[PurePosixPath, list[Block]] = defaultdict(list)
+    for path, text in every:
+        if path.parent in deploying or path.parent in calling:
+            blocks[path.parent] += [(path, block) for block in hcl_blocks(text)]
+    found = scopes(blocks, files)
+    for folder in deploying:
+        for scope in found[folder]:
+            module = _Module(scope, files, reading)
             reading.add(deployed(module.services(), module.tasks(), files))
+            for container, copies in module.hosted():
+                reading.services += services_of(container, copies, files)
     return reading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
-    """A call of a module of the project: its name, its folder, and where the arguments are."""
-
-    name: str
-    folder: PurePosixPath
-    path: PurePosixPath
-    given: dict[str, SgNode]
-
-
-def _calls(blocks: Iterable[_Block]) -> Iterator[_Call]:
-    for path, block in blocks:
-        given = block.attributes() if block.words[:1] == ("module",) and len(block.words) == 2 else {}
-        if (folder := _own_folder(path, given)) is not None:
-            yield _Call(name=block.words[1], folder=folder, path=path, given=given)
-
-
-def _own_folder(path: PurePosixPath, given: dict[str, SgNode]) -> PurePosixPath | None:
-    """The folder of a module that lies in the project."""
-    source = hcl_text(given["source"]) if "source" in given else ""
-    return below(path.parent, source) if source.startswith(("./", "../")) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Each:
-    """One instance of a resource with `for_each`: its key and what `each.value` has."""
-
-    path: PurePosixPath
-    key: str
-    value: dict[str, SgNode]
-
-
 class _Module:
-    def __init__(
-        self, folder: PurePosixPath, blocks: Sequence[_Block], files: Files, reading: Reading, call: _Call | None
-    ) -> None:
-        self._called = f"{call.name}." if call is not None else ""
+    def __init__(self, scope: Scope, files: Files, reading: Reading) -> None:
+        self._scope = scope
         self._files = files
         self._reading = reading
-        self._blocks = blocks
-        self._locals = {
-            name: (path, value)
-            for path, block in self._blocks
-            if block.words == ("locals",)
-            for name, value in block.attributes().items()
-        }
-        self._variables: dict[str, list[tuple[PurePosixPath, SgNode]]] = defaultdict(list)
-        for path, block in self._blocks:
-            default = block.attributes().get("default") if block.words[:1] == ("variable",) else None
-            if default is not None and len(block.words) == 2:
-                self._variables[block.words[1]].append((path, default))
-        for path in files.inside(folder):
-            if path.suffix == ".tfvars":
-                for name, value in hcl_attributes(files.text(path) or "").items():
-                    self._variables[name].append((path, value))
-        if call is not None:
-            self._variables |= {name: [(call.path, value)] for name, value in call.given.items()}
-        self._each: _Each | None = None
-
-    def _of_type(self, name: str) -> Iterator[tuple[PurePosixPath, str, HclBlock]]:
-        for path, block in self._blocks:
-            if len(block.words) == 3 and block.words[:2] == ("resource", name):
-                yield path, block.words[2], block
 
     def services(self) -> list[EcsService]:
         own = [
             self._service(path, name, block)
-            for path, resource, block in self._of_type("aws_ecs_service")
-            for name in self._instances(path, resource, block)
+            for path, resource, block in self._scope.of_type("aws_ecs_service")
+            for name in self._scope.instances(path, resource, block)
         ]
         return own + list(self._of_modules())
 
     def tasks(self) -> list[TaskDefinition]:
         found = []
-        for path, resource, block in self._of_type("aws_ecs_task_definition"):
+        for path, resource, block in self._scope.of_type("aws_ecs_task_definition"):
             given = block.attributes().get("container_definitions")
-            for name in self._instances(path, resource, block):
+            for name in self._scope.instances(path, resource, block):
                 containers = list(self._containers(path, given)) if given is not None else []
                 found.append(TaskDefinition(name=name, containers=tuple(containers)))
-        for path, block in self._blocks:
+        for path, block in self._scope.blocks:
             given = block.attributes().get("container_definitions") if block.words[:1] == ("module",) else None
             inside = members(given) if given is not None else None
             if inside is not None:
@@ -152,59 +104,102 @@ class _Module:
                 found.append(TaskDefinition(name=f"module.{block.words[-1]}", containers=tuple(containers)))
         return found
 
-    def _instances(self, file: PurePosixPath, resource: str, block: HclBlock) -> Iterator[str]:
-        """The name of each instance of a resource; while the caller handles it, `each` means that instance."""
-        given = block.attributes().get("for_each")
-        path, source = self._source(file, given) if given is not None else (None, None)
-        keys = members(source) if source is not None else None
-        names = elements(argument(source, "toset") or source) if source is not None else None
-        if path is None or (keys is None and names is None):
-            yield resource
-            return
-        for key, value in keys.items() if keys is not None else [(hcl_text(name), name) for name in names or []]:
-            self._each = _Each(path=path, key=key, value=members(value) or {})
-            yield f"{resource}[{key}]"
-        self._each = None
+    def hosted(self) -> Iterator[tuple[Container, Copies]]:
+        """What runs elsewhere than on ECS: the containers of a template, in a number of instances."""
+        for path, resource, block in self._scope.of_type(*_CLOUD_RUN, *_CONTAINER_APP, *_KUBERNETES):
+            for name in self._scope.instances(path, resource, block):
+                yield from self._hosted(path, f"{self._scope.called}{name}", block)
 
-    def _source(self, path: PurePosixPath, node: SgNode) -> tuple[PurePosixPath, SgNode]:
-        """The expression behind `each.value.x`, `local.x` or `var.x`, with its file."""
-        if (own := self._of_each(node)) is not None:
-            return own
-        text = node.text().strip()
-        if text.startswith("local.") and text[6:] in self._locals:
-            return self._locals[text[6:]]
-        if text.startswith("var.") and self._variables.get(text[4:]):
-            return self._variables[text[4:]][-1]
-        return path, node
+    def _hosted(self, path: PurePosixPath, name: str, block: HclBlock) -> Iterator[tuple[Container, Copies]]:
+        place = Place(path=path, line=block.line)
+        kind = block.words[1]
+        if kind in _KUBERNETES:
+            spec = _inner(block, "spec")
+            given = spec.attributes().get("replicas") if spec is not None else None
+            count = self._scope.count(given) if given is not None else Count(least=1, most=1)
+            copies = Copies(
+                name=name,
+                kind="terraform",
+                place=Place(path=path, line=line_of(given)) if given is not None else place,
+                least=count.least,
+                most=count.most,
+                stated=f"replicas = {hcl_text(given)[:60]}" if given is not None else "",
+            )
+            if count.most == 1 and "deployment" in kind and not self._recreates(spec):
+                copies = replace(copies, overlap="a rolling update starts the new pod before the old one has ended")
+        else:
+            low, high = self._limits(block)
+            line = line_of(high) if high is not None else None
+            copies = instances(
+                name=name,
+                kind="terraform",
+                place=place,
+                least=self._scope.text(low),
+                most=self._scope.text(high),
+                default=CLOUD_RUN_MOST if kind in _CLOUD_RUN else CONTAINER_APP_MOST,
+                key="maximum",
+                path=path,
+                line=line,
+            )
+        for container in _all_inside(block, ("container", "containers")):
+            given_here = container.attributes()
+            settings = {
+                hcl_text(each["name"]): self._scope.text(each.get("value")) or ""
+                for inner in container.blocks()
+                if inner.words[:1] == ("env",) and "name" in (each := inner.attributes())
+            }
+            made = self._container(path, given_here)
+            yield replace(made, environment=settings), copies
+
+    def _limits(self, block: HclBlock) -> tuple[SgNode | None, SgNode | None]:
+        """The expressions of the fewest and the most instances, wherever in the resource they are."""
+        low = high = None
+        for inner in [block, *_every_block(block)]:
+            for key, node in inner.attributes().items():
+                known = members(node) or {} if key == "annotations" else {key: node}
+                for name, value in known.items():
+                    last = name.strip('"()').rpartition("/")[2].replace("-", "").replace("_", "").lower()
+                    if last in ("mininstancecount", "minreplicas", "minscale"):
+                        low = value
+                    elif last in ("maxinstancecount", "maxreplicas", "maxscale"):
+                        high = value
+        return low, high
+
+    @staticmethod
+    def _recreates(spec: HclBlock | None) -> bool:
+        strategy = _inner(spec, "strategy") if spec is not None else None
+        kind = strategy.attributes().get("type") if strategy is not None else None
+        return kind is not None and hcl_text(kind) == "Recreate"
 
     def _service(self, path: PurePosixPath, name: str, block: HclBlock) -> EcsService:
         given = block.attributes()
         task = given.get("task_definition")
         reference = _TASK.search(task.text()) if task is not None else None
-        key = f"[{self._each.key}]" if reference and reference[2] and self._each is not None else ""
+        each = self._scope.each
+        key = f"[{each.key}]" if reference and reference[2] and each is not None else ""
         daemon = "scheduling_strategy" in given and hcl_text(given["scheduling_strategy"]) == "DAEMON"
         place, count, stated = self._counted(path, block, given, ("desired_count",))
         return EcsService(
-            name=f"{self._called}{name}",
+            name=f"{self._scope.called}{name}",
             kind="terraform",
             place=place,
             task=f"{reference[1]}{key}" if reference else None,
             count=Count(least=2, most=None) if daemon else count,
             stated="scheduling_strategy: DAEMON, one task per instance" if daemon else stated,
-            maximum=self._text(given.get("deployment_maximum_percent")),
+            maximum=self._scope.text(given.get("deployment_maximum_percent")),
             scaled=self._scaled(name.partition("[")[0]),
         )
 
     def _of_modules(self) -> Iterator[EcsService]:
         """Calls of modules that have a number of tasks: their arguments are those of the service inside."""
-        for path, block in self._blocks:
+        for path, block in self._scope.blocks:
             given = block.attributes() if block.words[:1] == ("module",) and len(block.words) == 2 else {}
-            if not set(_COUNT_OF_MODULE) & set(given) or _own_folder(path, given) is not None:
+            if not set(_COUNT_OF_MODULE) & set(given) or own_folder(path, given) is not None:
                 continue
             place, count, stated = self._counted(path, block, given, _COUNT_OF_MODULE)
             scaled = None
             if (most := given.get("autoscaling_max_capacity")) is not None:
-                high = self._count(most)
+                high = self._scope.count(most)
                 scaled = (Place(path=path, line=line_of(most)), Count(least=1, most=high.most))
             yield EcsService(
                 name=block.words[1],
@@ -213,7 +208,7 @@ class _Module:
                 task=f"module.{block.words[1]}",
                 count=count,
                 stated=stated,
-                maximum=self._text(given.get("deployment_maximum_percent")),
+                maximum=self._scope.text(given.get("deployment_maximum_percent")),
                 scaled=scaled,
             )
 
@@ -222,30 +217,15 @@ class _Module:
     ) -> tuple[Place, Count | None, str]:
         for name in names:
             if name in given:
-                count = self._count(given[name])
-                own = self._of_each(given[name])
-                file, value = own or (path, given[name])
+                count = self._scope.count(given[name])
+                by_each = given[name].text().find("each.value") >= 0
+                found = self._scope.value(path, given[name])
+                file, value = (found.path, found.node) if by_each else (path, given[name])
                 return Place(path=file, line=line_of(value)), count, f"{name} = {hcl_text(given[name])[:60]}"
         return Place(path=path, line=block.line), None, ""
 
-    def _count(self, node: SgNode) -> Count:
-        return count_of(self._text(node)) or Count(least=1, most=None)
-
-    def _text(self, node: SgNode | None) -> str | None:
-        """A literal's text; that of a variable is the largest number that it gets, else its default."""
-        if node is None:
-            return None
-        text = hcl_text(self._resolved(node))
-        if text == "each.key" and self._each is not None:
-            return self._each.key
-        if not text.startswith("var."):
-            return text
-        values = [hcl_text(value) for _, value in self._variables.get(text[4:], ())]
-        numbers = [value for value in values if value.isascii() and value.isdigit()]
-        return max(numbers, key=int) if numbers else next(iter(values), None)
-
     def _scaled(self, name: str) -> tuple[Place, Count] | None:
-        for path, _, block in self._of_type("aws_appautoscaling_target"):
+        for path, _, block in self._scope.of_type("aws_appautoscaling_target"):
             given = block.attributes()
             most, resource = given.get("max_capacity"), given.get("resource_id")
             if most is None or resource is None:
@@ -253,19 +233,21 @@ class _Module:
             if not re.search(rf"aws_ecs_service\.{re.escape(name)}\b|/{re.escape(name)}\"?$", resource.text()):
                 continue
             low = given.get("min_capacity")
-            least = self._count(low).least if low is not None else 1
-            return Place(path=path, line=line_of(most)), Count(least=least, most=self._count(most).most)
+            least = self._scope.count(low).least if low is not None else 1
+            return Place(path=path, line=line_of(most)), Count(least=least, most=self._scope.count(most).most)
         return None
 
     def _containers(self, path: PurePosixPath, node: SgNode) -> Iterator[Container]:
         """From `jsonencode([...])`, from `file("x.json")`, or from JSON in the text."""
-        node = self._resolved(node)
+        resolved = self._scope.value(path, node)
+        path, node = resolved.path, resolved.node
         if (given := argument(node, "jsonencode")) is not None:
-            given = self._resolved(given)
+            found = resolved.scope.value(path, given)
             # What is not simply a list may still have containers in it: `concat([...], ...)`, `[for ...]`.
-            for each in elements(given) or given.find_all(kind="object"):
-                if "image" in (inside := members(each) or {}):
-                    yield self._container(path, inside)
+            for each in elements(found.node) or found.node.find_all(kind="object"):
+                one = found.scope.value(found.path, each)
+                if "image" in (inside := members(one.node) or {}):
+                    yield self._container(one.path, inside)
             return
         named = argument(node, "file") or argument(node, "templatefile")
         if named is not None:
@@ -283,22 +265,6 @@ class _Module:
                 path, text[start : text.rfind("]") + 1], line_of(node) + text.count("\n", 0, start)
             )
 
-    def _resolved(self, node: SgNode) -> SgNode:
-        """The expression behind `local.x`, if it is in this folder."""
-        if (own := self._of_each(node)) is not None:
-            return own[1]
-        name = node.text().strip()
-        return self._locals.get(name[6:], (None, node))[1] if name.startswith("local.") else node
-
-    def _of_each(self, node: SgNode) -> tuple[PurePosixPath, SgNode] | None:
-        """What `each.value.x` means now, also inside of `try` and `lookup`, with its file."""
-        text = node.text().strip()
-        found = _EACH.match(text)
-        if self._each is None or found is None:
-            return None
-        value = self._each.value.get(found[1] or found[2] or found[3])
-        return (self._each.path, value) if value is not None else None
-
     def _of_json(self, path: PurePosixPath, text: str, first: int) -> Iterator[Container]:
         # Placeholders without quotes, as in `"cpu": ${cpu}`, are no JSON; quoted ones stay as they are.
         plain = re.sub(r"(?<=[:,\[\s])\$\{[^}\n]*\}", "null", text)
@@ -310,28 +276,52 @@ class _Module:
             self._reading.not_read(path, first - 1 + error.line, error.why)
 
     def _container(self, path: PurePosixPath, given: dict[str, SgNode]) -> Container:
-        environment: dict[str, str] = {}
-        for item in elements(given["environment"]) or [] if "environment" in given else []:
-            inside = members(item) or {}
-            if "name" in inside and "value" in inside:
-                environment[hcl_text(inside["name"])] = self._text(inside["value"]) or ""
         image = given.get("image")
         return Container(
             entrypoint=self._command(path, given.get("entryPoint") or given.get("entrypoint")),
-            cmd=self._command(path, given.get("command")),
-            image=(self._text(image) or "$") if image is not None else None,
-            environment=environment,
+            cmd=self._command(path, given.get("command") or given.get("args")),
+            image=(self._scope.text(image) or "$") if image is not None else None,
+            environment=self._environment(path, given["environment"]) if "environment" in given else {},
         )
+
+    def _environment(self, path: PurePosixPath, node: SgNode) -> dict[str, str]:
+        """From a list of names and values, or `[for name, value in MAP : {...}]`."""
+        listed = self._scope.value(path, node)
+        found: dict[str, str] = {}
+        for item in elements(listed.node) or []:
+            inside = members(item) or {}
+            if "name" in inside and "value" in inside:
+                found[hcl_text(inside["name"])] = listed.scope.text(inside["value"]) or ""
+        if not found and (source := re.search(r"\bin\s+((?:local|var|each)[\w.]*)", listed.node.text())) is not None:
+            named = next((each for each in listed.node.find_all(kind="expression") if each.text() == source[1]), None)
+            table = listed.scope.value(listed.path, named) if named is not None else None
+            for name, value in (members(table.node) or {}).items() if table is not None else ():
+                found[name] = (table.scope if table is not None else listed.scope).text(value) or ""
+        return found
 
     def _command(self, path: PurePosixPath, node: SgNode | None) -> ImageCommand | None:
         if node is None:
             return None
-        path, node = self._source(path, node)
-        items = elements(node)
+        found = self._scope.value(path, node)
+        items = elements(found.node)
         if not items:
             return None
-        words = tuple(hcl_text(item) for item in items)
-        return ImageCommand(words=words, in_shell=False, place=Place(path=path, line=line_of(node)))
+        words = tuple(found.scope.text(item) or hcl_text(item) for item in items)
+        return ImageCommand(words=words, in_shell=False, place=Place(path=found.path, line=line_of(found.node)))
+
+
+def _inner(block: HclBlock, name: str) -> HclBlock | None:
+    return next((inner for inner in block.blocks() if inner.words == (name,)), None)
+
+
+def _every_block(block: HclBlock) -> Iterator[HclBlock]:
+    for inner in block.blocks():
+        yield inner
+        yield from _every_block(inner)
+
+
+def _all_inside(block: HclBlock, names: tuple[str, ...]) -> list[HclBlock]:
+    return [inner for inner in _every_block(block) if inner.words[:1] and inner.words[0] in names]
 
 
 def _moved(container: Container, lines: int) -> Container:

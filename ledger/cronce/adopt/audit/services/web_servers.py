@@ -49,7 +49,7 @@ def workers(argv: Argv, environment: Mapping[str, str], folder: PurePosixPath, f
         case "rails" if argv[1:2] in (("server",), ("s",)):
             return _puma(argv[:1], folder, files)
         case "pm2-runtime" | "pm2":
-            return _pm2(argv, folder, files)
+            return _pm2(argv)
         case _:
             return 1, ""
 
@@ -114,16 +114,9 @@ def _unicorn(argv: Argv, folder: PurePosixPath, files: Files) -> tuple[int, str]
     return _setting(setting[1], f"worker_processes in {path}") if setting else (1, "")
 
 
-_PM2_FILE = re.compile(r".*(?:ecosystem|process|pm2)[\w.-]*\.[cm]?js(?:on)?")
-
-
-def _pm2(argv: Argv, folder: PurePosixPath, files: Files) -> tuple[int, str]:
+def _pm2(argv: Argv) -> tuple[int, str]:
+    """The option; the programs of an ecosystem file have their own numbers."""
     given = option(argv, "-i", "--instances")
-    for word in argv[1:]:
-        path = located(word, folder, files) if _PM2_FILE.fullmatch(word) else None
-        text = (files.text(path) or "") if path is not None else ""
-        if setting := re.search(r"[\"']?instances[\"']?\s*:\s*[\"']?(max|-?[0-9]{1,4})", text):
-            given = setting[1]
     if given in ("max", "0", "-1"):
         return _PER_CPU, f"-i {given}"
     return _counted(given, "-i", {})
