@@ -19,7 +19,7 @@ _SECTION = re.compile(r"\s*\[[^\]\"',]*\]\s*")
 _CONTINUED = re.compile(r"\\\s*$")
 _LONGEST = 1_000
 _NO_COMMANDS = re.compile(
-    r".*\.(sql|env|properties|tfvars|csproj|sln|slnx|gradle)|pyproject\.toml|setup\.cfg|tox\.ini|Gemfile"
+    r".*\.env(\..*)?|.*\.(sql|properties|tfvars|csproj|sln|slnx|gradle)|pyproject\.toml|setup\.cfg|tox\.ini|Gemfile"
 )
 _INERT = re.compile(
     r"\s*((RUN|&&|-)\s+)*((COPY|ADD|FROM|ENV|ARG|LABEL|WORKDIR|EXPOSE|VOLUME|USER|STOPSIGNAL)\s"
@@ -36,10 +36,12 @@ class FoundCommand:
     Attributes:
         line: From 1.
         text: Its words, joined by single blanks.
+        through: Its last line, if it has several that are commands of their own: a loop of a script.
     """
 
     line: int
     text: str
+    through: int = 0
 
 
 def clock_of_command(words: Sequence[str]) -> CommandRule | None:
@@ -56,7 +58,7 @@ def command_clocks(file: SourceFile) -> Iterator[tuple[CommandRule, FoundCommand
     if not candidates:
         return
     words = frozenset().union(*(rule.words for rule in candidates))
-    for command in commands_in(file.text, words):
+    for command in (*commands_in(file.text, words), *loops_in(file.text)):
         for rule in candidates:
             if _is(rule, command.text):
                 yield rule, command
@@ -99,6 +101,27 @@ def commands_in(text: str, wanted: Collection[str]) -> Iterator[FoundCommand]:
         ):
             continue
         yield _command(at, whole)
+
+
+_LOOP = re.compile(r"\s*(while|until)\b")
+_LOOP_ENDS = re.compile(r"\s*done\b")
+_LONGEST_LOOP = 60
+
+
+def loops_in(text: str) -> Iterator[FoundCommand]:
+    """The loops of a shell script that take several lines and sleep, each as one command."""
+    if "sleep" not in text:
+        return
+    lines = text.split("\n")
+    for start, line in enumerate(lines):
+        if not _LOOP.match(line):
+            continue
+        for end in range(start + 1, min(start + _LONGEST_LOOP, len(lines))):
+            if _LOOP_ENDS.match(lines[end]):
+                body = [each for each in lines[start : end + 1] if not _COMMENT.match(each)]
+                found = _command(start + 1, " ; ".join(body))
+                yield FoundCommand(line=found.line, text=found.text, through=end + 1)
+                break
 
 
 def _command(line: int, text: str) -> FoundCommand:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal
 
-from cronce.adopt.audit.clock_commands import command_clocks, split_command
+from cronce.adopt.audit.clock_commands import FoundCommand, command_clocks, split_command
 from cronce.adopt.audit.matching import Match, matches
 from cronce.adopt.audit.model import FoundClock, Place, Start
 from cronce.adopt.audit.rules import AnyRule, CommandRule, Protection, TextRule, every_rule, text_rules
@@ -46,14 +46,14 @@ def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = 
     """
     projects = _Projects()
     all_matches: list[tuple[SourceFile, Match]] = []
-    all_commands: list[tuple[SourceFile, CommandRule, int, str]] = []
+    all_commands: list[tuple[SourceFile, CommandRule, FoundCommand]] = []
     all_texts: list[tuple[SourceFile, TextRule, int]] = []
     for number, file in enumerate(files, 1):
         if number % 256 == 0:
             done(number)
         projects.see(file)
         all_matches += [(file, match) for match in matches(file)]
-        all_commands += [(file, rule, command.line, command.text) for rule, command in command_clocks(file)]
+        all_commands += [(file, rule, command) for rule, command in command_clocks(file)]
         all_texts += [(file, rule, line) for rule, line in _text_clocks(file)]
     groups: dict[tuple[PurePosixPath, str, str | None], FoundClock] = {}
     for file, match in all_matches:
@@ -63,9 +63,11 @@ def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = 
         _add(
             groups, file, rule, match.line, rule.command, by=by, defines=defines, switch=match.switch, start=match.start
         )
-    for file, command_rule, line, text in all_commands:
-        by = _protected(command_rule.protections, text, file, projects)
-        _add(groups, file, command_rule, line, split_command(text), by=by, defines=False)
+    for file, command_rule, command in all_commands:
+        by = _protected(command_rule.protections, command.text, file, projects)
+        for line in (command.line, *range(command.line + 1, command.through + 1)):
+            words = split_command(command.text)
+            _add(groups, file, command_rule, line, words, by=by, defines=False, first=command.line)
     for file, text_rule, line in all_texts:
         by = _protected(text_rule.protections, file.text, file, projects)
         _add(groups, file, text_rule, line, text_rule.command, by=by, defines=text_rule.command is not None)
@@ -98,9 +100,10 @@ def _add(
     defines: bool,
     switch: str | None = None,
     start: Start | None = None,
+    first: int | None = None,
 ) -> None:
     """A clock, or one more line of one: a file, a tool and a protection are one clock, each command is one."""
-    key = (file.path, f"{rule.id} {'' if defines or command is None else line}", by)
+    key = (file.path, f"{rule.id} {'' if defines or command is None else first or line}", by)
     if (known := groups.get(key)) is not None:
         if line not in (known.place.line, *known.also):
             same = known.switch if known.switch == switch else None

@@ -18,12 +18,19 @@ _TEXT = re.compile(
 )
 _CONVERTED = re.compile(r"(seconds|minutes|hours|days|weeks)To(?:Milliseconds|Seconds|Minutes)\(([^()]+)\)")
 _AS_NUMBER = re.compile(r"\.(?:to(?:Millis|Seconds)\w*|inWhole\w+|Total\w+|as_\w+|in_\w+)(?:\(\))?$|\s+as\s+\w+$")
-_NAME = re.compile(r"[A-Za-z_$][\w$.]*")
+_NAME = re.compile(r"[A-Za-z_$](?:[\w$.]|->|::)*")
 _NAMED = re.compile(
     r"(?:ONE_|A_)?(?:(?:MS|MILLIS\w*|SECONDS?)_(?:PER|IN)_(?:A_|ONE_)?)?(?P<unit>HOUR|DAY|WEEK)"
     r"(?:S?_(?:IN_)?(?:MS|MILLIS[A-Z]*|SECONDS?|SECS))?"
 )
 """Names that say what they are wherever they come from: `DAY`, `ONE_HOUR_MS`, `MS_PER_DAY`."""
+_OPTION = re.compile(r"\A(?:timeout|interval|delay|period|every)\s*=\s*")
+_FROM_ENVIRONMENT = re.compile(
+    r"(?:os\.environ\.get|os\.getenv|getenv|ENV\.fetch|config|env(?:\.\w+)?)\(\s*[\"']\w+[\"']\s*,"
+    r"\s*(?:default\s*=\s*)?[\"']?(?P<default>[\w.* ]+?)[\"']?\s*(?:,\s*cast\s*=\s*\w+\s*)?\)"
+)
+"""A number that the environment may give, and its default."""
+_TYPE = re.compile(r"\A(?:int|float|Integer|Float)\(([^()]*)\)\Z")
 _DEEPEST = 5
 
 
@@ -49,6 +56,7 @@ def seconds_of(expression: str, text: str, unit: float) -> float | None:
 
 def _value(expression: str, text: str, depth: int) -> _Amount | None:
     words = _AS_NUMBER.sub("", re.split(r"\?\?|\|\|", expression)[-1].strip().rstrip(","))
+    words = _TYPE.sub(r"\1", _FROM_ENVIRONMENT.sub(lambda found: found["default"], _OPTION.sub("", words)))
     if depth > _DEEPEST or len(words) > 200:
         return None
     if keyed := _keyed(words):
@@ -94,7 +102,7 @@ def _product(words: str, text: str, depth: int) -> _Amount | None:
 
 
 def _constant(name: str, text: str, depth: int) -> _Amount | None:
-    last = name.rpartition(".")[2]
+    last = re.split(r"\.|->|::", name)[-1].lstrip("$")
     found = re.search(
         rf"\b{re.escape(last)}\s*(?::\s*[\w:.]+\s*)?:?=(?!=)\s*([^;\n#]+?)\s*(?:;|//|#|$)", text, re.MULTILINE
     )

@@ -27,21 +27,27 @@ def join(
         files: The project's files; followed from commands to the code that they load.
         hidden: Clocks that a comment hides: they have no findings, nor has the service whose command they are.
     """
-    by_clock: dict[FoundClock, list[ClockInService]] = defaultdict(list)
+    by_clock: dict[FoundClock, list[ClockInService]] = {}
     for each in running([*clocks, *hidden], services, files):
         if each.clock not in hidden:
-            by_clock[each.clock].append(each)
+            by_clock.setdefault(each.clock, []).append(each)
     acted_on = {d for every in by_clock.values() for each in every for d in (*each.definitions, *each.same)}
     started = {clock.rule for clock in clocks if not clock.defines}
     acted_on |= {clock for clock in clocks if clock.defines and clock.rule in started}
     if "cron-in-image" in started:  # cron starts each command of a crontab
         crontabs = {clock.place.path for clock in clocks if clock.rule == "cron-in-image" and clock.defines}
-        acted_on |= {clock for clock in clocks if clock.place.path in crontabs}
+        written = {clock for clock in clocks if clock.place.path in crontabs or clock.rule in _WRITE_CRONTABS}
+        acted_on |= written
+        by_clock = {clock: every for clock, every in by_clock.items() if clock not in written}
     findings = [_judged(clock, every) for clock, every in by_clock.items()]
     left = [clock for clock in clocks if clock not in acted_on | set(by_clock)]
     idle = unused(left, files) if services else []
     findings += [_without_service(clock, services) for clock in left if clock not in idle]
     return sorted(findings, key=lambda finding: (finding.place.path, finding.place.line, finding.rule))
+
+
+_WRITE_CRONTABS = frozenset({"whenever", "django-crontab"})
+"""What only writes the crontab that cron acts on."""
 
 
 def _judged(clock: FoundClock, every: Sequence[ClockInService]) -> AuditFinding:

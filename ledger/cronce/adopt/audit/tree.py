@@ -59,7 +59,7 @@ _TEXT_SUFFIXES = _words(
 )
 _TEXT_NAMES = re.compile(
     r"(Dockerfile|Containerfile|Procfile|Gemfile|Rakefile|Makefile|Clockfile|crontab|supervisord?|Caddyfile)([.-].*)?"
-    r"|(docker-)?(entrypoint|start|run|entry|init)|(cron|crontab)s?",
+    r"|(docker-)?(entrypoint|start|run|entry|init)|(cron|crontab)s?|\.env(\.[\w.-]+)?",
     re.IGNORECASE,
 )
 _SKIPPED_FOLDERS = _words(

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import Files
+from cronce.adopt.audit.services.app_platforms import is_app_platform, read_app_platform
 from cronce.adopt.audit.services.cdk_source import is_cdk_source, read_cdk_source
 from cronce.adopt.audit.services.cloudformation import is_template, read_template
 from cronce.adopt.audit.services.compose import is_compose, read_compose, scaled_by_hand
@@ -53,7 +54,7 @@ def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None
                 reading.add(read_cdk_source(path, text, files))
             continue
         if len(text) > MOST_CHARACTERS:
-            if is_compose(path) or is_template(text) or is_kubernetes(path, text):
+            if is_compose(path, text) or is_template(text) or is_kubernetes(path, text):
                 reading.not_read(path, 1, f"it has more than {MOST_CHARACTERS:,} characters")
         elif is_platform_file(path):
             reading.add(read_platform_file(path, files))
@@ -66,12 +67,14 @@ def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None
             reading.add(read_instances(path, text, files))
         elif is_template(text):
             reading.add(read_template(path, text, files))
-        elif is_compose(path):
+        elif is_compose(path, text):
             reading.add(read_compose(path, files))
         elif path.suffix == ".json" and is_ecs(text):
             ecs.append((path, text))
         elif is_kubernetes(path, text):
             manifests.append((path, text))
+        elif is_app_platform(path):
+            reading.add(read_app_platform(path, files))
     for folder, every in of_charts.items():
         reading.add(read_chart(folder, every, files))
     scripts = [path for path in files if path.suffix in (".sh", ".bash") or path.name in ("Makefile", "package.json")]

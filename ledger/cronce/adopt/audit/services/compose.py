@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -17,12 +17,17 @@ from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError,
 
 _NAME = re.compile(r"(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml|(?:docker-)?stack(?:[.-][\w-]+)?\.ya?ml", re.IGNORECASE)
 _BASE = re.compile(r"(?:docker-)?compose\.ya?ml", re.IGNORECASE)
+_SERVICES = re.compile(
+    r"^services:[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*(?P<indent>[ \t]+)[\w.-]+:[ \t]*(?:&[\w-]+)?[ \t]*(?:#.*)?\n"
+    r"(?:(?P=indent)[ \t]+.*\n|[ \t]*(?:#.*)?\n)*?(?P=indent)[ \t]+(?:image|build|<<|extends):",
+    re.MULTILINE,
+)
 _DEEPEST_EXTENDS = 10
 
 
-def is_compose(path: PurePosixPath) -> bool:
-    """Whether the name is one that Compose files have."""
-    return _NAME.fullmatch(path.name) is not None
+def is_compose(path: PurePosixPath, text: str = "") -> bool:
+    """Whether the name is one that Compose files have, or the text is that of one (`production.yml`)."""
+    return _NAME.fullmatch(path.name) is not None or (_SERVICES.search(text) is not None and path.suffix != ".json")
 
 
 def read_compose(path: PurePosixPath, files: Files) -> Reading:
@@ -38,6 +43,7 @@ def read_compose(path: PurePosixPath, files: Files) -> Reading:
             reading.not_read(path, line, f"service {name} is no mapping")
             continue
         fields = _Fields(name, line)
+        fields.variables = _settings_of(path.parent / ".env", files)
         if name in base:
             _collect(fields, base_path or path, base[name][1], files, reading)
         _collect(fields, path, service, files, reading)
@@ -80,6 +86,7 @@ class _Fields:
         self.line = line
         self.values: dict[str, tuple[PurePosixPath, YamlNode]] = {}
         self.environment: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
 
     def place(self, key: str) -> Place:
         path, node = self.values[key]
@@ -109,7 +116,8 @@ class _Fields:
         if key not in self.values:
             return None
         _, node = self.values[key]
-        words = shell_words(node.value) if isinstance(node.value, str) else node.strings()
+        given = _interpolated(node.value, self.variables) if isinstance(node.value, str) else None
+        words = shell_words(given) if given is not None else node.strings()
         return None if words is None else ImageCommand(words=words, in_shell=False, place=self.place(key))
 
     def copies(self, path: PurePosixPath) -> Copies:
@@ -127,8 +135,9 @@ class _Fields:
         for key, stated in (("replicas", "deploy.replicas"), ("scale", "scale")):
             if key not in self.values:
                 continue
-            text = self.values[key][1].value
-            count = count_of(text) if isinstance(text, str) else None
+            given = self.values[key][1].value
+            text = _interpolated(given, self.variables) if isinstance(given, str) else None
+            count = count_of(text)
             if count is not None:
                 return Copies(
                     name=self.name,
@@ -180,12 +189,32 @@ def _collect(
             fields.values[key] = (path, node)
             if key in ("replicas", "scale") and (not isinstance(node.value, str) or count_of(node.value) is None):
                 reading.not_read(path, node.line, f"{'.'.join(keys)} of {fields.name} is no number")
+    env_file = service.get("env_file")
+    named = [env_file, *service.items("env_file")] if env_file is not None else []
+    for each in named:
+        file = each.value if isinstance(each.value, str) else each.words("path")
+        where = below(path.parent, file) if isinstance(file, str) else None
+        fields.environment |= _settings_of(where, files) if where is not None else {}
     for name, node in service.entries("environment").items():
         if isinstance(node.value, str):
-            fields.environment[name] = node.value
+            fields.environment[name] = _interpolated(node.value, fields.variables)
     for item in service.strings("environment") or ():
         name, _, value = item.partition("=")
-        fields.environment[name] = value
+        fields.environment[name] = _interpolated(value, fields.variables)
+
+
+_SETTING = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>\w+)[ \t]*=[ \t]*(?P<value>[^\n]*?)[ \t]*$", re.MULTILINE)
+_VARIABLE = re.compile(r"(?<!\$)\$(?:\{(?P<braced>\w+)(?::?-[^}]*)?\}|(?P<bare>\w+))")
+
+
+def _settings_of(path: PurePosixPath, files: Files) -> dict[str, str]:
+    """What a file of settings (`.env`) gives; nothing if it is not in the project."""
+    return {match["name"]: match["value"].strip("\"'") for match in _SETTING.finditer(files.text(path) or "")}
+
+
+def _interpolated(text: str, variables: Mapping[str, str]) -> str:
+    """The text with the variables that `.env` gives; the others stay as they are."""
+    return _VARIABLE.sub(lambda found: variables.get(found["braced"] or found["bare"], found[0]), text)
 
 
 _SCALE = re.compile(r"--scale[ =](?P<name>[\w.-]+)=(?P<count>[0-9]{1,6})")

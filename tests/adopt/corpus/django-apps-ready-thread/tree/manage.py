@@ -1,0 +1,4 @@
+import os
+from django.core.management import execute_from_command_line
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.base")
+execute_from_command_line()

@@ -1,0 +1,2 @@
+class ProductionConfig:
+    SCHEDULER_API_ENABLED = False

@@ -1,0 +1,3 @@
+import os
+
+ENABLE_SCHEDULER = os.getenv("ENABLE_SCHEDULER", "false").lower() == "true"

@@ -1,0 +1,3 @@
+<?php
+namespace App\Message;
+final class SendDigest {}

@@ -1,0 +1,3 @@
+#!/bin/sh
+bundle exec whenever --update-crontab
+exec cron -f
