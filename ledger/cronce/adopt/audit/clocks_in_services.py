@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.clock_commands import clock_of_command
 from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.loading import Loaded, loaded_by
+from cronce.adopt.audit.loading.code_reach import LANGUAGES_REACHED, CodeReach, Way
 from cronce.adopt.audit.loading.python_reach import PythonReach
 from cronce.adopt.audit.loading.python_values import Process
 from cronce.adopt.audit.model import FoundClock, FoundService
 from cronce.adopt.audit.services.commands import GUARDS, program
 from cronce.adopt.audit.switches import is_on
+from cronce.adopt.audit.tree import LANGUAGES
 
+_PER_CPU = 2
+"""What "one per CPU" counts as: more than one."""
 _LONGEST_COMMAND = 12
 """Lines of a command that is written in several."""
 _NOT_OURS = frozenset(
@@ -36,6 +40,7 @@ class ClockInService:
         certain: False if the service only may run it: what its command loads is not known.
         definitions: Places in code that say what the clock does.
         same: Other lines of the same command.
+        lock: Why one copy at a time starts the clock, although each loads it; None if nothing says so.
     """
 
     clock: FoundClock
@@ -44,6 +49,7 @@ class ClockInService:
     certain: bool = True
     definitions: tuple[FoundClock, ...] = ()
     same: tuple[FoundClock, ...] = ()
+    lock: str | None = None
 
 
 def running(clocks: Sequence[FoundClock], services: Sequence[FoundService], files: Files) -> list[ClockInService]:
@@ -66,6 +72,7 @@ def _switched_on(clock: FoundClock, services: Sequence[FoundService]) -> Sequenc
     if (
         clock.switch is None
         or clock.place.path.suffix == ".py"
+        or _is_reached_by_code(clock.place.path)
         or not any(clock.switch in dict(service.environment) for service in services)
     ):
         return services
@@ -118,6 +125,7 @@ class _Loads:
         self._files = files
         self._given = given
         self._reach: dict[tuple[object, ...], PythonReach] = {}
+        self._code: dict[tuple[object, ...], CodeReach] = {}
         self._known: dict[tuple[tuple[str, ...], PurePosixPath], Loaded | None] = {}
 
     def certain(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
@@ -130,7 +138,33 @@ class _Loads:
             return None
         if path.suffix == ".py" and not self._reached(clock, service.command, service, loaded):
             return None
-        return ClockInService(clock=clock, service=service, way=_way(service.command, loaded, path))
+        found = ClockInService(clock=clock, service=service, way=_way(service.command, loaded, path))
+        return self._in_processes(found, loaded) if _is_reached_by_code(path) else found
+
+    def _in_processes(self, found: ClockInService, loaded: Loaded) -> ClockInService | None:
+        """The clock with the processes of the service that start it; None if none does."""
+        clock, service = found.clock, found.service
+        key = (service.command, service.folder, service.environment)
+        if key not in self._code:
+            process = Process(
+                argv=service.command or (),
+                names=frozenset(),
+                environment=dict(service.environment),
+                given=self._given,
+            )
+            self._code[key] = CodeReach(loaded, self._files, process)
+        match _way_of(clock, self._code[key]):
+            case Way.NEVER:
+                return None
+            case Way.AS_LEADER:
+                return replace(found, lock="only the elected leader starts it")
+            case Way.ONCE:
+                return replace(found, service=replace(service, processes=1, forks=""))
+            case Way.IN_EACH_WORKER:
+                forked = replace(service, processes=service.processes * _PER_CPU, forks="cluster.fork()")
+                return replace(found, service=forked)
+            case Way.YES:
+                return found
 
     def _reached(self, clock: FoundClock, command: tuple[str, ...], service: FoundService, loaded: Loaded) -> bool:
         key = (command, service.folder, service.environment)
@@ -160,6 +194,17 @@ class _Loads:
         return self._known[key]
 
 
+def _is_reached_by_code(path: PurePosixPath) -> bool:
+    return LANGUAGES.get(path.suffix) in LANGUAGES_REACHED
+
+
+def _way_of(clock: FoundClock, reach: CodeReach) -> Way:
+    """How a process starts the clock that one of its files makes, at whichever of its lines it starts most often."""
+    is_annotated = clock.rule == "spring-scheduled"
+    lines = (clock.place.line, *clock.also)
+    return max(reach.way(clock.place.path, line, annotated=is_annotated) for line in lines)
+
+
 def _runs(clock: FoundClock, reach: PythonReach, anywhere: PythonReach) -> bool:
     """Whether a process of Python starts the clock that one of its files makes."""
     path, start = clock.place.path, clock.start
@@ -175,14 +220,16 @@ def _runs(clock: FoundClock, reach: PythonReach, anywhere: PythonReach) -> bool:
 
 
 def unused(clocks: Sequence[FoundClock], files: Files) -> list[FoundClock]:
-    """The clocks of Python that nothing in the project starts, whatever is run."""
+    """The clocks that nothing in the project starts, whatever is run."""
     anywhere = _anywhere(files)
-    return [
-        clock
-        for clock in clocks
-        if clock.place.path.suffix == ".py" and clock.command is None and not clock.defines
-        if not _runs(clock, anywhere, anywhere)
-    ]
+    own = [clock for clock in clocks if clock.command is None and not clock.defines]
+    idle = [clock for clock in own if clock.place.path.suffix == ".py" and not _runs(clock, anywhere, anywhere)]
+    in_code = [clock for clock in own if _is_reached_by_code(clock.place.path)]
+    if in_code:
+        code = Loaded(by={path: None for path in files if _is_reached_by_code(path)})
+        reach = CodeReach(code, files, None)
+        idle += [clock for clock in in_code if _way_of(clock, reach) is Way.NEVER]
+    return idle
 
 
 @lru_cache(maxsize=4)

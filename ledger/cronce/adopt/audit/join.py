@@ -54,16 +54,17 @@ def _judged(clock: FoundClock, every: Sequence[ClockInService]) -> AuditFinding:
     """The one finding about a clock that services run: the gravest that holds."""
     worst = max(every, key=lambda each: _copies(each.service))
     name = f"{clock.tool} runs in service {worst.service.name}"
-    if clock.protected is not None:
+    lock = clock.protected or (worst.lock if all(each.lock for each in every) else None)
+    if lock is not None:
         return _finding(
             "clock-with-own-lock",
             Severity.INFO,
             clock.place,
-            f"{name}, but one copy at a time acts on it: {clock.protected}",
+            f"{name}, but one copy at a time acts on it: {lock}",
             every,
             "",
         )
-    certain = [each for each in every if each.certain]
+    certain = [each for each in every if each.certain and each.lock is None]
     if not certain:
         count = _in_words(worst.service)
         several = _copies(worst.service) > 1
