@@ -291,3 +291,39 @@ def test_a_path_never_leads_out_of_the_folder() -> None:
     assert located("/start.sh", ROOT, files) == PurePosixPath("docker/start.sh")
     assert located("/x.sh", ROOT, files) is None
     assert located("../app/run.py", ROOT, files) is None
+
+
+ROLES = """#!/bin/sh
+role=${CONTAINER_ROLE:-web}
+if [ "$role" = "web" ]; then
+  if [ -n "$DEBUG" ]; then
+    debugger
+  fi
+  gunicorn app:app
+elif [ "$role" = worker ]
+then
+  celery worker
+else
+  celery beat
+fi
+case "$CONTAINER_ROLE" in
+  web|"") nginx ;;
+  *) sidecar ;;
+esac
+if unknown; then first; else second; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"CONTAINER_ROLE": "web", "DEBUG": ""}, ["gunicorn app:app", "nginx", "unknown", "first", "second"]),
+        ({"CONTAINER_ROLE": "worker"}, ["celery worker", "sidecar", "unknown", "first", "second"]),
+        ({"CONTAINER_ROLE": "beat"}, ["celery beat", "sidecar", "unknown", "first", "second"]),
+        ({}, ["debugger", "gunicorn app:app", "nginx", "sidecar", "unknown", "first", "second"]),
+    ],
+)
+def test_a_setting_picks_what_a_script_starts(environment: dict[str, str], expected: list[str]) -> None:
+    """What is not known may be either."""
+    files = Files.of({"start.sh": ROLES})
+    assert [" ".join(each.argv) for each in started(("./start.sh",), HERE, ROOT, files, environment)] == expected

@@ -1,17 +1,28 @@
-"""Shell scripts as far as an entrypoint needs them: functions, and a `case "$1"` that picks what starts."""
+"""Shell scripts as far as an entrypoint needs them: functions, and conditions on arguments and settings that pick."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from cronce.adopt.audit.services.commands import Argv, program, simple_commands
 
 _FUNCTION = re.compile(r"\s*(?:function\s+)?(?P<name>[\w-]+)\s*\(\)\s*\{?\s*|\s*function\s+(?P<named>[\w-]+)\s*\{\s*")
-_CASE = re.compile(r"\s*case\s+\"?\$\{?(?P<number>[1-9])\b[^\s]*\s+in\s*")
+_CASE = re.compile(r"\s*case\s+(?P<subject>.+?)\s+in\s*")
 _BRANCH = re.compile(r"\s*\(?(?P<patterns>[^()\s][^()]*)\)\s*(?P<rest>.*)")
+_VALUE = re.compile(r"\$\{?(?P<name>\w+)(?::?[-=](?P<default>[^}]*))?\}?")
+_SET = re.compile(
+    r"\s*(?:(?:export|readonly|local)\s+)?(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|]*)\s*"
+)
+_DEFAULT = re.compile(r"\s*:\s+[\"']?\$\{(?P<name>\w+):?=(?P<value>[^}]*)\}[\"']?\s*")
+_IF = re.compile(r"\s*(?P<word>if|elif)\s+(?P<test>.*?)\s*(?:;\s*then\b\s*)?")
+_TEST = re.compile(
+    r"(?P<negated>!\s+)?(?:\[\[?|test)\s+(?:(?P<left>\S+)\s+(?P<operator>==?|!=)\s+(?P<right>\S+)|-(?P<flag>[nz])\s+(?P<only>\S+))"
+    r"(?:\s+\]\]?)?"
+)
 _ALL_ARGUMENTS = ("$@", "${@}", "$*")
 _DEEPEST = 5
 
@@ -24,11 +35,79 @@ class _Script:
     functions: dict[str, str]
 
 
-def commands_of_script(text: str, argv: Argv) -> list[tuple[int, Argv]]:
-    """The commands that the script runs when it is started as `argv`, with their lines."""
-    lines = _chosen(text.splitlines(), argv)
+def commands_of_script(
+    text: str, argv: Argv, environment: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[int, Argv]]:
+    """The commands that the script runs when it is started as `argv` with these settings, with their lines."""
+    lines = text.splitlines()
+    values = _values(lines, argv, environment)
+    lines = _chosen(_decided(lines, values), values)
     script = _without_functions(lines)
     return list(_commands(script.main, script, argv, _DEEPEST))
+
+
+def _values(lines: list[str], argv: Argv, environment: Mapping[str, str]) -> dict[str, str]:
+    """What is known of the script's variables: arguments, settings, and what it sets itself, once."""
+    numbers = {str(number): argv[number] if number < len(argv) else "" for number in range(1, 10)}
+    values = {**environment, **numbers}
+    names = [match["name"] for line in lines if (match := _SET.fullmatch(line))]
+    for line in lines:
+        match = _SET.fullmatch(line)
+        if match is not None and names.count(match["name"]) == 1:
+            value = _value(match["value"], values)
+            values.pop(match["name"], None)
+            values |= {} if value is None else {match["name"]: value}
+        elif (default := _DEFAULT.fullmatch(line)) is not None:
+            values.setdefault(default["name"], default["value"])
+    return values
+
+
+def _value(word: str, values: Mapping[str, str]) -> str | None:
+    """What a word is; None if that is not known."""
+    text = word.strip("\"'")
+    variable = _VALUE.fullmatch(text)
+    if variable is None:
+        return text if "$" not in text and "`" not in text else None
+    return values.get(variable["name"]) or variable["default"] or values.get(variable["name"])
+
+
+def _decided(lines: list[str], values: Mapping[str, str]) -> list[str]:
+    """The lines with those branches of `if` left empty that are known not to run."""
+    kept = list(lines)
+    ifs: list[tuple[bool | None, bool]] = []  # of each `if` around: whether this branch runs, and whether one did
+    for number, line in enumerate(lines):
+        words = line.strip()
+        if re.search(r"(^|;)\s*fi\b", words) and words.startswith("if "):  # in one line
+            pass
+        elif match := _IF.fullmatch(line):
+            before = ifs.pop() if match["word"] == "elif" and ifs else (None, False)
+            runs = False if before[1] else _tested(match["test"], values)
+            ifs.append((runs, before[1] or runs is True))
+            if runs is not None:
+                kept[number] = ""
+        elif words == "else" and ifs:
+            runs, done = ifs.pop()
+            ifs.append((False, True) if done else (True if runs is False else None, done))
+            kept[number] = "" if ifs[-1][0] is not None else line
+        elif re.fullmatch(r"fi\b.*", words) and ifs:
+            ifs.pop()
+            kept[number] = ""
+        if any(runs is False for runs, _ in ifs):
+            kept[number] = ""
+    return kept
+
+
+def _tested(test: str, values: Mapping[str, str]) -> bool | None:
+    match = _TEST.fullmatch(test)
+    if match is None:
+        return None
+    if match["flag"]:
+        value = _value(match["only"], values)
+        found = None if value is None else bool(value) is (match["flag"] == "n")
+    else:
+        left, right = _value(match["left"], values), _value(match["right"], values)
+        found = None if left is None or right is None else fnmatchcase(left, right) is (match["operator"] != "!=")
+    return found if found is None or not match["negated"] else not found
 
 
 def _commands(text: str, script: _Script, argv: Argv, depth: int) -> Iterator[tuple[int, Argv]]:
@@ -76,8 +155,8 @@ def _without_functions(lines: list[str]) -> _Script:
     return _Script(main="\n".join(main), functions=functions)
 
 
-def _chosen(lines: list[str], argv: Argv) -> list[str]:
-    """The lines with those branches of a `case "$1"` left empty that the arguments do not choose."""
+def _chosen(lines: list[str], values: Mapping[str, str]) -> list[str]:
+    """The lines with those branches of a `case "$1"` or `case "$ROLE"` left empty that are not chosen."""
     kept = list(lines)
     index = 0
     while index < len(lines):
@@ -86,7 +165,7 @@ def _chosen(lines: list[str], argv: Argv) -> list[str]:
         if match is None or end is None:
             index += 1
             continue
-        value = argv[int(match["number"])] if int(match["number"]) < len(argv) else ""
+        value = _value(match["subject"], values)
         kept[index] = ""
         keeps, chosen, at_pattern = False, False, True
         for number in range(index + 1, end):
@@ -94,7 +173,7 @@ def _chosen(lines: list[str], argv: Argv) -> list[str]:
             branch = _BRANCH.fullmatch(line) if at_pattern else None
             if branch is not None:
                 patterns = [pattern.strip().strip("\"'") for pattern in branch["patterns"].split("|")]
-                keeps = not chosen and any(fnmatchcase(value, pattern) for pattern in patterns)
+                keeps = value is None or (not chosen and any(fnmatchcase(value, pattern) for pattern in patterns))
                 chosen = chosen or keeps
                 line = branch["rest"]
                 at_pattern = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import configparser
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from ast_grep_py import SgNode, SgRoot
 
@@ -36,7 +37,7 @@ class StartedProgram:
         copies: How often it is started.
         stated: What states that number.
         folder: The folder that it is started in; None for that of the image.
-        environment: Settings that it gets besides those of the container.
+        environment: Its settings: those of the container, and those that it gets besides.
     """
 
     argv: Argv
@@ -47,7 +48,13 @@ class StartedProgram:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-def started(argv: Argv, place: Place, folder: PurePosixPath | None, files: Files) -> list[StartedProgram]:
+def started(
+    argv: Argv,
+    place: Place,
+    folder: PurePosixPath | None,
+    files: Files,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> list[StartedProgram]:
     """The programs that a command starts, in order, each once.
 
     Args:
@@ -55,9 +62,11 @@ def started(argv: Argv, place: Place, folder: PurePosixPath | None, files: Files
         place: Where it is written.
         folder: The folder that the image is built from; None if unknown: then nothing is followed.
         files: The project.
+        environment: The settings of the container.
     """
     found: dict[Argv, StartedProgram] = {}
-    for start in _follow(StartedProgram(argv=argv, place=place), folder, files, _DEEPEST):
+    first = StartedProgram(argv=argv, place=place, environment=tuple(environment.items()))
+    for start in _follow(first, folder, files, _DEEPEST):
         found.setdefault(start.argv, start)
         if len(found) == _MOST:
             break
@@ -85,7 +94,7 @@ def _follow(start: StartedProgram, folder: PurePosixPath | None, files: Files, d
                 copies=each.copies * start.copies,
                 stated=each.stated if each.copies > 1 else start.stated,
                 folder=each.folder or start.folder,
-                environment=each.environment or start.environment,
+                environment=(*start.environment, *each.environment),
             )
             yield from _follow(kept, folder, files, depth - 1)
 
@@ -133,11 +142,11 @@ def _inside(argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Fil
     text = files.text(path) or ""
     if path.suffix not in (".sh", ".bash") and not _SHEBANG.match(text):
         return None
-    return list(_script(text, path, argv))
+    return list(_script(text, path, argv, dict(start.environment)))
 
 
-def _script(text: str, path: PurePosixPath, argv: Argv) -> Iterator[StartedProgram]:
-    for line, words in commands_of_script(text, argv):
+def _script(text: str, path: PurePosixPath, argv: Argv, environment: Mapping[str, str]) -> Iterator[StartedProgram]:
+    for line, words in commands_of_script(text, argv, environment):
         yield StartedProgram(argv=words, place=Place(path=path, line=line))
 
 
@@ -181,7 +190,7 @@ def _supervised_by_s6(folder: PurePosixPath, files: Files) -> list[StartedProgra
     ]
     found: list[StartedProgram] = []
     for path in scripts:
-        found += _script(files.text(path) or "", path, (str(path),))
+        found += _script(files.text(path) or "", path, (str(path),), {})
     return found or None
 
 
