@@ -63,6 +63,28 @@ def test_a_lock_that_lives_as_long_as_its_session_protects_the_clock(lock: str, 
     assert clock.protected == by
 
 
+@pytest.mark.parametrize(
+    ("lock", "use", "by"),
+    [
+        ("def as_leader():\n    db.execute('SELECT pg_try_advisory_lock(4)')\n", "as_leader()", "PostgreSQL"),
+        ("class Leader:\n    def take(self):\n        election.LeaderElector(x)\n", "Leader().take()", "Kubernetes"),
+        (
+            "class Leader:\n    def take(self):\n        r.set('x', me, nx=True, ex=9)\n        r.expire('x', 9)\n",
+            "Leader()",
+            "its holder renews",
+        ),
+        ("def as_leader():\n    r.set('leader', me, nx=True, ex=30)\n", "as_leader()", None),
+        ("def as_leader():\n    db.execute('SELECT pg_try_advisory_lock(4)')\n", "# as_leader()", None),
+    ],
+)
+def test_a_lock_of_another_file_protects_the_clock_that_uses_it_by_name(lock: str, use: str, by: str | None) -> None:
+    """The function or class around the lock; not one that expires while its holder works."""
+    clock = f"import schedule\nfrom locks import *\n{use}\nschedule.every().day.do(print)\n"
+    files = [source(PurePosixPath("app.py"), clock), source(PurePosixPath("locks.py"), lock)]
+    [found] = find_clocks(files).found
+    assert (by in found.protected if by and found.protected else found.protected is by) is True
+
+
 def test_rules_for_one_language_have_names_of_their_own() -> None:
     """`ignore` and `--json` name a tool by it."""
     named = [(rule.id, language) for rule in every_rule() if isinstance(rule, Rule) for language in rule.languages]

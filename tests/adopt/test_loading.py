@@ -184,3 +184,25 @@ def test_java_and_dotnet_load_their_project() -> None:
 def test_files_that_import_each_other_end() -> None:
     """Each is read once."""
     assert _loaded("python a.py", {"a.py": "import b", "b.py": "import a"}) == ["a.py", "b.py"]
+
+
+PHP = {
+    "artisan": "#!/usr/bin/env php",
+    "app/Console/Commands/Sync.php": "<?php\nuse App\\Services\\Feed;\nclass Sync { $signature = 'feed:sync'; }",
+    "app/Console/Commands/Other.php": "<?php\n#[AsCommand(name: 'feed:other')]\nclass Other {}",
+    "app/Services/Feed.php": "<?php require __DIR__ . '/helpers.php';",
+    "app/Services/helpers.php": "<?php",
+    "app/Models/Feed.php": "<?php",
+    "loop.php": "<?php require_once 'app/Services/Feed.php';",
+}
+
+
+def test_php_loads_the_script_or_the_class_of_the_console_command() -> None:
+    """And the classes that it uses, by their names; a web server loads what each request needs, and no clock."""
+    feed = ["app/Services/Feed.php", "app/Services/helpers.php"]
+    assert _loaded("php artisan feed:sync --all", PHP) == ["app/Console/Commands/Sync.php", *feed]
+    assert _loaded("php bin/console feed:other", PHP) == ["app/Console/Commands/Other.php"]
+    assert _loaded("php -d memory_limit=1G loop.php", PHP) == [*feed, "loop.php"]
+    assert _loaded("php artisan serve", PHP) == _loaded("php-fpm", PHP) == []
+    assert _loaded("php artisan unknown", PHP) is None
+    assert _loaded("php", PHP) is None

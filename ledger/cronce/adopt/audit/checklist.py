@@ -150,14 +150,14 @@ def check_web(clocks: Iterable[FoundClock], texts: Iterable[SourceFile]) -> Iter
 
 def may_have_lock(file: SourceFile) -> bool:
     """True if `check_locks` may find one in the file."""
-    return file.language is not None and file.has_any(LOCKS) and any(_locks(file.text))
+    return file.language is not None and file.has_any(LOCKS) and any(timed_locks(file.text))
 
 
 def check_locks(file: SourceFile, *, has_clock: bool) -> Iterator[AuditFinding]:
     """A lock around scheduled work that expires after a fixed time, however long the work takes."""
     if _RENEWED.search(file.text):
         return
-    for start, call in _locks(file.text):
+    for start, call in timed_locks(file.text):
         if has_clock or _SCHEDULED.search(call):
             yield AuditFinding(
                 rule="lock-with-guessed-time",
@@ -169,7 +169,7 @@ def check_locks(file: SourceFile, *, has_clock: bool) -> Iterator[AuditFinding]:
             )
 
 
-def _locks(text: str) -> Iterator[tuple[int, str]]:
+def timed_locks(text: str) -> Iterator[tuple[int, str]]:
     """Each call that acquires a lock for a fixed time: where it starts, and its text."""
     for match in _LOCK_CALL.finditer(text):
         kind = match.lastgroup or ""

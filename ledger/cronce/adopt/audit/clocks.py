@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from cronce.adopt.audit.clock_commands import FoundCommand, command_clocks, split_command
+from cronce.adopt.audit.leaders import NamedLocks, held_lock, in_code, is_once_per_host
 from cronce.adopt.audit.matching import Match, matches
 from cronce.adopt.audit.model import FoundClock, Place, Start
 from cronce.adopt.audit.rules import AnyRule, CommandRule, Protection, TextRule, every_rule, text_rules
@@ -45,6 +46,7 @@ def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = 
         done: Called with the number of files judged, now and then.
     """
     projects = _Projects()
+    locks = NamedLocks()
     all_matches: list[tuple[SourceFile, Match]] = []
     all_commands: list[tuple[SourceFile, CommandRule, FoundCommand]] = []
     all_texts: list[tuple[SourceFile, TextRule, int]] = []
@@ -52,13 +54,14 @@ def find_clocks(files: Iterable[SourceFile], *, done: Callable[[int], object] = 
         if number % 256 == 0:
             done(number)
         projects.see(file)
+        locks.see(file)
         all_matches += [(file, match) for match in matches(file)]
         all_commands += [(file, rule, command) for rule, command in command_clocks(file)]
         all_texts += [(file, rule, line) for rule, line in _text_clocks(file)]
     groups: dict[tuple[PurePosixPath, str, str | None], FoundClock] = {}
     for file, match in all_matches:
         rule = match.rule
-        by = _protected(rule.protections, match.text, file, projects) or _session_lock(file)
+        by = _protected(rule.protections, match.text, file, projects) or held_lock(file) or locks.used_in(file)
         defines = rule.command is not None
         _add(
             groups, file, rule, match.line, rule.command, by=by, defines=defines, switch=match.switch, start=match.start
@@ -119,6 +122,7 @@ def _add(
         protected=by,
         switch=switch,
         start=start,
+        is_once_per_host=command is None and is_once_per_host(file),
     )
 
 
@@ -159,19 +163,6 @@ def _protected(protections: Iterable[Protection], text: str, file: SourceFile, p
     return None
 
 
-def _session_lock(file: SourceFile) -> str | None:
-    """A lock in the clock's own file that a process holds as long as its session lives."""
-    return next((by for pattern, by in _SESSION_LOCKS if _in_code(pattern, file)), None)
-
-
-_SESSION_LOCKS = (
-    (re.compile(r"\bpg_(?:try_)?advisory_(?:xact_)?lock\b|\bwith_advisory_lock\b"), "an advisory lock of PostgreSQL"),
-    (re.compile(r"(?i)\bselect\s+get_lock\s*\("), "a named lock of MySQL"),
-    (re.compile(r"\bleaderelection\.(?:RunOrDie|NewLeaderElector)\b"), "the leader election of Kubernetes"),
-    (re.compile(r"\bconcurrency\.NewElection\(|\bnew Leader(?:Latch|Selector)\("), "an election of a leader"),
-)
-
-
 class _Projects:
     """Which patterns of a whole project were seen, and where.
 
@@ -191,7 +182,7 @@ class _Projects:
         elif _MODULES.fullmatch(file.path.name):
             self._modules.add(file.path.parent)
         for pattern, words in _project_patterns():
-            if file.has_any(words) and _in_code(pattern, file):
+            if file.has_any(words) and in_code(pattern, file):
                 self._seen[pattern.pattern].append(file.path)
 
     def has(self, pattern: re.Pattern[str], path: PurePosixPath) -> bool:
@@ -209,16 +200,6 @@ def _project_patterns() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
         *{(protection.pattern, protection.words) for protection in every if protection.scope == "project"},
         *{(protection.unless, protection.words) for protection in every if protection.unless},
     )
-
-
-def _in_code(pattern: re.Pattern[str], file: SourceFile) -> bool:
-    """True if the pattern is in a line that is no comment."""
-    for match in pattern.finditer(file.text):
-        start = file.text.rfind("\n", 0, match.start()) + 1
-        before = file.text[start : match.start()].lstrip()
-        if not before.startswith(("#", "//", "*", "--", "<!--")):
-            return True
-    return False
 
 
 _SUFFIX = {language: suffix for suffix, language in reversed(LANGUAGES.items())}

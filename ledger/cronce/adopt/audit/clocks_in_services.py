@@ -130,15 +130,17 @@ class _Loads:
 
     def certain(self, clock: FoundClock, service: FoundService) -> ClockInService | None:
         """The clock in the service if its command loads the clock's file."""
-        path = clock.place.path
-        if service.command is None:
+        path, command = clock.place.path, service.command
+        if command is None:
             return None
-        loaded = self._of(service.command, service.folder or ROOT)
+        loaded = self._of(command, service.folder or ROOT)
         if loaded is None or path not in loaded.by:
             return None
-        if path.suffix == ".py" and not self._reached(clock, service.command, service, loaded):
+        if path.suffix == ".py" and not self._reached(clock, command, service, loaded):
             return None
-        found = ClockInService(clock=clock, service=service, way=_way(service.command, loaded, path))
+        if clock.is_once_per_host:
+            service = replace(service, processes=1, forks="")
+        found = ClockInService(clock=clock, service=service, way=_way(command, loaded, path))
         return self._in_processes(found, loaded) if _is_reached_by_code(path) else found
 
     def _in_processes(self, found: ClockInService, loaded: Loaded) -> ClockInService | None:

@@ -53,6 +53,7 @@ class FoundClock:
         also: Further lines of the file that belong to the same clock.
         switch: The environment variable that has to be set for it to start; None if there is none.
         start: The call that starts it; None if it runs from where it is.
+        is_once_per_host: True if a lock lets one process per host run it.
     """
 
     rule: str
@@ -65,6 +66,7 @@ class FoundClock:
     also: tuple[int, ...] = ()
     switch: str | None = None
     start: Start | None = None
+    is_once_per_host: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,11 @@ from cronce.adopt.audit.rules import every_rule
 LOCKS = frozenset(("NX", "nx=", "nx:", "setnx", ".lock(", ".Lock(", "::lock(", "edlock.", "lockAtMostFor", "cache.add"))
 """One of them is in every file in which a lock may be acquired."""
 
+SESSIONS = frozenset(
+    ("advisory", "get_lock", "GET_LOCK", "pglock", "lection", "LeaderLatch", "LeaderSelector", "auto_renewal")
+)
+"""One of them is in every file with a lock that lasts as long as a session."""
+
 TASKS = frozenset(("task",))
 """In every file with a task of Celery."""
 
@@ -32,7 +37,7 @@ def words_in(text: str) -> frozenset[str]:
 
 @cache
 def _automaton() -> tuple[list[str], AhoCorasick]:
-    every = LOCKS | TASKS | CDK | DEPLOYS | IGNORES
+    every = LOCKS | SESSIONS | TASKS | CDK | DEPLOYS | IGNORES
     for rule in every_rule():
         every |= rule.words
         every = every.union(*(protection.words for protection in rule.protections))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from cronce.adopt.audit.files import ROOT, Files, below, located
+from cronce.adopt.audit.files import ROOT, Files, below
 from cronce.adopt.audit.loading.loaded import Loaded, followed
 from cronce.adopt.audit.services.commands import Argv, program
 
@@ -32,8 +32,6 @@ def loaded_by_compiled(command: Argv, folder: PurePosixPath, files: Files) -> Lo
             return _all(folder, files, (".rs",), "the program is built from the whole folder")
         case "go":
             return _go(command[-1] if command[1:2] == ("run",) else "", folder, files)
-        case "php":
-            return _php(command, folder, files)
         case _ if name.endswith(".jar"):  # the entrypoint of the base image is java
             return _all(folder, files, _JVM, "the program is built from the whole folder")
         case _ if name in _SYSTEM:
@@ -109,9 +107,3 @@ def _binary(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None
     if len(mains) != 1:
         return None
     return _go("/".join(next(iter(mains)).relative_to(folder).parts), folder, files)
-
-
-def _php(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None:
-    given = next((word for word in command[1:] if not word.startswith("-")), "")
-    path = located(given, folder, files) if given else None
-    return Loaded(by={path: None}) if path is not None and path.name != "artisan" else None

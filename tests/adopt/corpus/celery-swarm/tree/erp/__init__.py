@@ -1,0 +1,1 @@
+from erp.celery import app as celery_app

@@ -1,0 +1,3 @@
+from celery import Celery
+app = Celery("erp")
+app.config_from_object("erp.celeryconfig")
