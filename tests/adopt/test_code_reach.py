@@ -191,7 +191,7 @@ def test_calls_of_go_are_followed(tmp_path: Path, main: str, found: list[str]) -
     [
         ("builder.Services.AddHostedService<Nightly>();", "Jobs__Enabled: 'true'", IN_COPIES),
         (
-            'if (builder.Configuration.GetValue<bool>("Jobs:Enabled"))\n{\nbuilder.Services.AddHostedService<Nightly>(); }',
+            'if (builder.Configuration.GetValue<bool>("Jobs:Enabled")) { services.AddHostedService<Nightly>(); }',
             "Jobs__Enabled: 'true'",
             ONCE,
         ),

@@ -76,6 +76,95 @@ def test_a_chart_is_read_with_its_values(enabled: str, least: int, most: int, li
     assert service.command == ("celery", "beat")
 
 
+COMPONENTS = """\
+{{- $image := printf "%s:%s" .Values.image .Values.tag }}
+{{- range $name, $part := .Values.components }}
+{{- if not $part.disabled }}
+---
+kind: Deployment
+metadata:
+  name: {{ $.Release.Name }}-{{ $name }}
+spec:
+  replicas: {{ $part.replicas | default $.Values.replicas }}
+  template:
+    spec:
+      containers:
+        - image: "{{ $image }}"
+          {{- with $part.command }}
+          command:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          env:
+            - name: LOG
+              value: {{ if $.Values.debug }}debug{{ else }}info{{ end }}
+            {{- range $key, $value := $part.env }}
+            - name: {{ $key | upper }}
+              value: {{ $value | quote }}
+            {{- end }}
+{{- end }}
+{{- end }}
+"""
+VALUES_OF_COMPONENTS = """\
+image: example.com/shop
+tag: "1.2"
+replicas: 1
+components:
+  web:
+    replicas: 2
+  clock:
+    command: [celery, beat]
+    env: {ROLE: clock}
+  old:
+    disabled: true
+"""
+
+
+def test_a_range_over_components_is_a_workload_for_each_of_them() -> None:
+    """With the numbers of an environment, whose values need not be in the chart; each at the line of its value."""
+    reading = _read(
+        {
+            "shop/Chart.yaml": "name: shop\n",
+            "shop/values.yaml": VALUES_OF_COMPONENTS,
+            "shop/templates/all.yaml": COMPONENTS,
+            "deploy/values-production.yaml": "components:\n  web:\n    replicas: 5\n",
+        }
+    )
+    assert reading.notes == []
+    web, clock = reading.services
+    assert (web.name, web.most, web.image) == ("shop-web", 5, "example.com/shop:1.2")
+    assert (str(web.place.path), web.place.line) == ("deploy/values-production.yaml", 3)
+    assert (clock.name, clock.most, clock.command) == ("shop-clock", 1, ("celery", "beat"))
+    assert (str(clock.place.path), clock.place.line) == ("shop/values.yaml", 3)
+    assert dict(clock.environment)["LOG"] == "info"
+    assert clock.command_place is not None
+    assert (str(clock.command_place.path), clock.command_place.line) == ("shop/templates/all.yaml", 16)
+
+
+@pytest.mark.parametrize(
+    ("condition", "most"),
+    [
+        ("and .Values.a .Values.b", 1),
+        ("or .Values.a .Values.b", 3),
+        ("not .Values.b", 3),
+        ('eq .Values.name "x"', 3),
+        ('ne .Values.name "x"', 1),
+        ("and .Values.a (not .Values.b)", 3),
+        (".Values.missing", 1),
+        ("(.Values.missing).deep", 3),
+        ('.Capabilities.APIVersions.Has "x"', 3),
+    ],
+)
+def test_conditions_of_templates_are_decided_or_hold(condition: str, most: int) -> None:
+    """What is not known holds."""
+    template = (
+        f"kind: Deployment\nmetadata: {{name: x}}\nspec:\n  {{{{- if {condition} }}}}\n  replicas: 3\n"
+        "  {{- else }}\n  replicas: 1\n  {{- end }}\n  template: {spec: {containers: [{image: x}]}}\n"
+    )
+    values = "a: true\nb: false\nname: x\n"
+    (found,) = _read({"c/Chart.yaml": "", "c/values.yaml": values, "c/templates/x.yaml": template}).services
+    assert found.most == most
+
+
 def test_a_template_that_is_more_than_simple_is_noted() -> None:
     """And only that one."""
     reading = _read(

@@ -136,7 +136,7 @@ def _built_here(image: str, files: Files) -> tuple[PurePosixPath | None, PurePos
         return _context_of(path, files), path
     if len(dockerfiles) == 1 and not _is_of_others(image):
         own = _own_images(files)
-        if not own or image in own:
+        if not own or _repository(image) in own:
             return _context_of(dockerfiles[0], files), dockerfiles[0]
     return None, None
 
@@ -169,6 +169,11 @@ def _dockerfiles(files: Files) -> tuple[PurePosixPath, ...]:
     return tuple(path for path in files if is_dockerfile(path) and ".devcontainer" not in path.parts)
 
 
+def _repository(image: str) -> str:
+    """The image without its tag or digest."""
+    return re.sub(r"[:@][^/]*$", "", image)
+
+
 def _name_of(image: str) -> str:
     return re.split(r"[:@]", image.rpartition("/")[2])[0].lower()
 
@@ -188,7 +193,7 @@ def _own_images(files: Files) -> frozenset[str]:
         if path.suffix in (".yml", ".yaml", ".tf", ".json"):
             found |= set(_IMAGE.findall(files.fresh(path) or ""))
     return frozenset(
-        image
+        _repository(image)
         for image in found
         if not _is_of_others(image) and {_name_of(image), *image.lower().split("/")} & names_here
     )
