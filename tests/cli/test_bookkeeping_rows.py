@@ -70,11 +70,12 @@ def test_a_leaders_page_says_who_leads_and_never_how_to_run_it(
     if not schedules:
         monkeypatch.delenv("CRONCE_SCHEDULE_GROUP")
     ledger_file.put(leader(**changes))
-    for said in (cronce("show", CLOCK, "leader"), cronce("runs", CLOCK)):
+    for said in (cronce("show", CLOCK, "leader"), cronce("runs", CLOCK), cronce("why", CLOCK)):
         assert said.code == 0
         assert "cronce exec" not in said.out
         assert "rerun" not in said.out
     assert says in words_of(cronce("show", CLOCK, "leader"))
+    assert says in words_of(cronce("why", CLOCK))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,9 @@ def test_the_watchdogs_rows_say_what_they_are(ledger_file: LedgerFile, cronce: C
         page, table = cronce("show", job, period), cronce("runs", job)
         assert "The watchdog's own row" in page.out
         assert "IDLE" in table.out
-        for said in (page, table):
+        why = cronce("why", job)
+        assert "The watchdog's own row" in why.out
+        for said in (page, table, why):
             assert "FAILED" not in said.out
             assert "cronce exec" not in said.out
             assert "rerun" not in said.out
@@ -122,8 +125,10 @@ def test_a_clocks_dispatch_is_not_run_by_a_command(
     assert fleet.schedules == {}
     ledger_file.put(leader(), run(job="clock:digest", period="2026-11-27T05:00:00Z", **changes))
     page, table = cronce("show", "clock:digest", "2026-11-27T05:00:00Z"), cronce("runs", "clock:digest")
+    why = cronce("why", "clock:digest")
     assert "clock 'clock'" in words_of(page)
-    for said in (page, table):
+    assert "clock 'clock'" in words_of(why)
+    for said in (page, table, why):
         assert said.code == 0
         assert "cronce exec" not in said.out
         assert "rerun" not in said.out

@@ -241,13 +241,26 @@ def test_the_name_of_a_clock_means_its_leader_and_its_service() -> None:
         "web": {"serviceName": "web", "status": "ACTIVE", "desiredCount": 4, "runningCount": 4},
     }
     facts = stage.about("clock", None)
-    assert (facts.kind, facts.period) == (RowKind.LEADER, LEADER)
+    assert (facts.kind, facts.period, facts.row) == (RowKind.LEADER, LEADER, row)
     assert facts.service is not None
     assert (facts.service.name, facts.service.desired, facts.service.cluster) == ("shop-clock-1", 0, "jobs")
     stage.add_task(group="service:web")
     by_task = stage.about("clock", None).service
     assert by_task is not None
     assert by_task.name == "web"
+
+
+@pytest.mark.parametrize("period", [None, "2026-11-29T06:00:00Z"])
+@pytest.mark.parametrize(
+    ("job", "kind"), [("clock:refresh", RowKind.DISPATCH), ("cronce:watchdog:look", RowKind.WATCHDOG)]
+)
+def test_a_row_that_is_no_run_is_read_too(job: str, kind: RowKind, period: str | None) -> None:
+    """The newest one if no period is given; no schedule starts it."""
+    row = run(job=job, period="2026-11-29T06:00:00Z", status=Status.SUCCEEDED)
+    stage = Stage(row, run(job="clock", period=LEADER))
+    facts = stage.about(job, period)
+    assert (facts.kind, facts.row) == (kind, row)
+    assert stage.scheduler.calls == []
 
 
 def test_without_overrides_the_container_that_failed_is_the_one_that_counts() -> None:

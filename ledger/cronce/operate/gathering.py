@@ -95,7 +95,7 @@ class Gathering:
             facts = replace(facts, row=NotKnown("the ledger", error.cause))
         if facts.kind is RowKind.LEADER:
             facts = replace(facts, service=self._service_of(facts))
-        elif facts.kind is RowKind.RUN:
+        if facts.kind is RowKind.RUN:
             facts = self._of_schedule(facts)
             facts = self._of_ecs(facts)
         return replace(facts, not_known=tuple(self._not_known))
@@ -105,12 +105,15 @@ class Gathering:
             facts = replace(facts, period=LEADER)
         period = facts.period or ""
         facts = replace(facts, kind=kind_of_row(self._ledger, facts.job, period))
-        if facts.kind is RowKind.RUN:
+        if facts.kind is not RowKind.LEADER:
             page = self._ledger.page(facts.job, limit=_HISTORY)
             facts = replace(facts, history=tuple(page.runs))
+        if facts.kind is RowKind.RUN:
             looked = self._asked("when the watchdog looked", self._watchdog_looked_at)
             pause = self._asked("whether the job is paused", lambda: self._ledger.pause_of(facts.job))
             facts = replace(facts, looked_at=looked, pause=None if isinstance(pause, NotKnown) else pause)
+        else:
+            facts = self._with_newest_row(facts)
         return facts
 
     def _leader_of(self, job: str) -> RunRecord | None:
@@ -135,10 +138,7 @@ class Gathering:
         if launcher is not None and isinstance(job, JobDefinition):
             faults = self._asked("the job's further schedules", lambda: launcher.faults_of_further(job))
             facts = facts if isinstance(faults, NotKnown) else replace(facts, faults=faults)
-        if facts.period is None and facts.history:
-            facts = replace(facts, period=facts.history[0].period)
-        if facts.period is not None and not isinstance(facts.row, NotKnown):
-            facts = self._with_row(facts, facts.period)
+        facts = self._with_newest_row(facts)
         if launcher is not None and isinstance(job, JobDefinition) and facts.period is not None:
             waiting = self._asked("which retries wait", lambda: launcher.waiting(facts.job))
             if isinstance(waiting, list):
@@ -180,6 +180,14 @@ class Gathering:
         except (ScheduleInvalidError, InputInvalidError) as error:
             self._not_known.append(NotKnown("the ticks of the schedule", str(error)))
             return facts
+
+    def _with_newest_row(self, facts: Facts) -> Facts:
+        """With the row of the period; without a period it is that of the newest run."""
+        if facts.period is None and facts.history:
+            facts = replace(facts, period=facts.history[0].period)
+        if facts.period is None or isinstance(facts.row, NotKnown):
+            return facts
+        return self._with_row(facts, facts.period)
 
     def _with_row(self, facts: Facts, period: str) -> Facts:
         try:
@@ -259,8 +267,7 @@ class Gathering:
 
     def _service_of(self, facts: Facts) -> ServiceFact | None:
         """The service of a clock: that of its leader's task, or the one of the cluster whose name has the clock's."""
-        launcher = self._launcher
-        row = self._asked("the leader", lambda: self._leader_of(facts.job))
+        launcher, row = self._launcher, facts.row
         if launcher is None or not isinstance(row, RunRecord) or not is_task(row.owner):
             return None
         cluster = row.owner.split("/")[1]

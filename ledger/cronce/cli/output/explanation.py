@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from cronce.cli.output.tables import STATUS_STYLES, PlainConsole
+from cronce.cli.output.runs import status_text
+from cronce.cli.output.tables import PlainConsole
 from cronce.operate.advice import Advice
 from cronce.operate.checks import Review, State
 from cronce.operate.diagnosis import Diagnosis, Evidence, Explanation
@@ -21,10 +22,12 @@ _STATE_STYLES = {State.OK: "green", State.WARNING: "yellow", State.PROBLEM: "red
 def print_explanation(facts: Facts, explanation: Explanation) -> None:
     """Print it; every text from outside is shown as text."""
     console = PlainConsole()
-    title = [(visible(facts.job), "bold"), *([("  ", ""), (visible(facts.period), "bold")] if facts.period else [])]
+    title = Text(visible(facts.job), style="bold")
+    if facts.period:
+        title.append(f"  {visible(facts.period)}")
     if isinstance(facts.row, RunRecord):
-        title += [("  ", ""), (facts.row.status.value, STATUS_STYLES[facts.row.status])]
-    console.print(Text.assemble(*title))
+        title = Text.assemble(title, "  ", status_text(facts.row, facts.now))
+    console.print(title)
     cause = explanation.cause
     console.print(Text(visible(cause.sentence), style="bold"))
     if cause.more:
