@@ -76,7 +76,7 @@ def test_an_entrypoint_script_is_followed_into_its_arguments() -> None:
     files = {"docker/entrypoint.sh": '#!/bin/sh\nset -e\npython manage.py migrate\nexec "$@"\n'}
     assert _starts("/entrypoint.sh gunicorn app:app", files) == [
         ("python manage.py migrate", "docker/entrypoint.sh", 3),
-        ("gunicorn app:app", "docker/entrypoint.sh", 4),
+        ("gunicorn app:app", "compose.yaml", 1),
     ]
 
 
@@ -121,7 +121,7 @@ esac
     [
         ("beat", [("celery -A app beat", 4)]),
         ("server", [("gunicorn -w 2 app:app", 8)]),
-        ("flask run", [("flask run", 18)]),
+        ("flask run", [("flask run", 1)]),
     ],
 )
 def test_a_script_that_dispatches_starts_the_named_branch(arguments: str, starts: list[tuple[str, int]]) -> None:
@@ -327,3 +327,24 @@ def test_a_setting_picks_what_a_script_starts(environment: dict[str, str], expec
     """What is not known may be either."""
     files = Files.of({"start.sh": ROLES})
     assert [" ".join(each.argv) for each in started(("./start.sh",), HERE, ROOT, files, environment)] == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "processes", "stated"),
+    [
+        (
+            "python -m app",
+            {"app/__main__.py": "uvicorn.run('a:b', port=int(x), workers=4)"},
+            4,
+            "workers in app/__main__.py: 4",
+        ),
+        ("python main.py", {"main.py": "uvicorn.run(app)\nworkers = 3"}, 1, ""),
+        ("uwsgi --ini uwsgi.ini", {"uwsgi.ini": "[uwsgi]\nlazy-apps = true\nprocesses = 3\n"}, 3, "--processes 3"),
+        ("uwsgi uwsgi.ini", {"uwsgi.ini": "[uwsgi]\nprocesses = 3\n"}, 1, ""),
+    ],
+)
+def test_workers_are_counted_in_the_program_and_in_ini_files(
+    command: str, files: dict[str, str], processes: int, stated: str
+) -> None:
+    """`uvicorn.run` in the file that is run, and the options of uWSGI."""
+    assert workers(tuple(command.split()), {}, ROOT, Files.of(files)) == (processes, stated)

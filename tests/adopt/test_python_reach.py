@@ -154,6 +154,7 @@ def test_a_clock_belongs_to_the_process_that_starts_it(
         ("settings.Settings().clock", "", "APP_CLOCK: 'true'"),
         ("not settings.IS_WEB", "ROLE: web", "ROLE: clock"),
         ("config('RUN_CLOCK', default=False, cast=bool)", "", "RUN_CLOCK: 'true'"),
+        ("flag('RUN_CLOCK')", "RUN_CLOCK: 'false'", "RUN_CLOCK: 'true'"),
     ],
 )
 @pytest.mark.parametrize(

@@ -312,3 +312,21 @@ def test_a_compose_file_that_is_no_text_is_noted() -> None:
     assert [note.message for note in notes] == [
         "not read: it is no text, is too large, or has lines that no person wrote"
     ]
+
+
+def test_a_pod_takes_settings_from_config_maps() -> None:
+    """All of one, a key of one, and one that Kustomize makes; what the pod says itself wins."""
+    pod = """\
+kind: Deployment
+metadata: {name: x}
+spec: {template: {spec: {containers: [{
+  name: x, image: x, envFrom: [{configMapRef: {name: a}}, {configMapRef: {name: made}}, {configMapRef: {name: none}}],
+  env: [{name: KEY, valueFrom: {configMapKeyRef: {name: b, key: k}}}, {name: OWN, value: "2"}]}]}}}
+"""
+    files = {
+        "pod.yaml": pod,
+        "maps.yaml": "kind: ConfigMap\nmetadata: {name: a}\ndata: {A: '1', OWN: '1'}\n---\n"
+        "kind: ConfigMap\nmetadata: {name: b}\ndata: {k: v}\n",
+        "kustomization.yaml": "configMapGenerator: [{name: made, literals: [M=3]}]\n",
+    }
+    assert _services(files)["x"].environment == (("A", "1"), ("KEY", "v"), ("M", "3"), ("OWN", "2"))

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from cronce.adopt.audit.files import Files, located
 from cronce.adopt.audit.loading.loaded import Loaded, followed
 from cronce.adopt.audit.services.commands import Argv, option, program
+from cronce.adopt.audit.services.web_servers import with_ini
 
 _PYTHON = re.compile(r"python[0-9.]*|pypy[0-9.]*")
 _SERVERS = frozenset(
@@ -107,6 +108,7 @@ def _of_interpreter(
 def _of_server(
     command: Argv, folder: PurePosixPath, files: Files, roots: tuple[PurePosixPath, ...]
 ) -> Iterator[PurePosixPath]:
+    command = with_ini(command, folder, files) if program(command) == "uwsgi" else command
     base = option(command, "--chdir", "--app-dir", "--workdir", "--wd")
     if base:
         roots = (*(folder / part for part in (base.strip("/"), base.rpartition("/")[2]) if part), *roots)

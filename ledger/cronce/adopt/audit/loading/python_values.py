@@ -14,6 +14,8 @@ from cronce.adopt.audit.switches import OFF, STAGES
 UNKNOWN: Final = object()
 _DEEPEST = 12
 _VARIABLE = re.compile(r"\$\{?(?P<name>\w+)(?::?[-=](?P<default>[^}]*))?\}?")
+_SETTING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""A text that can only be the name of a setting, whatever reads it: `flag("RUN_CLOCK")`."""
 _READS = frozenset({"getenv", "get", "env", "config", "pop"})
 _TYPES = re.compile(r"bool|str|int|float|\w*(?:bool|true|truthy|flag|env)\w*", re.IGNORECASE)
 _ARGUMENTS = frozenset({"args", "opts", "options", "arguments", "ns", "parsed", "parsed_args", "cli_args"})
@@ -141,7 +143,11 @@ class Values:
             return getattr(value, name)() if isinstance(value, str) else UNKNOWN
         owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
         is_read = name in _READS or owner.rpartition(".")[2] in ("env", "environ", "config")
-        if is_read and isinstance(first, ast.Constant) and isinstance(first.value, str):
+        if (
+            isinstance(first, ast.Constant)
+            and isinstance(first.value, str)
+            and (is_read or _SETTING.fullmatch(first.value))
+        ):
             given = next((each.value for each in node.keywords if each.arg == "default"), None)
             given = given or (node.args[1] if len(node.args) > 1 else None)
             default = self.of(given, path, depth + 1) if given is not None else None

@@ -17,7 +17,7 @@ from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError,
 
 _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Rollout"})
 _AUTOSCALERS = frozenset({"HorizontalPodAutoscaler", "ScaledObject"})
-_KINDS = _WORKLOADS | _AUTOSCALERS | {"CronJob", "List", "Kustomization"}
+_KINDS = _WORKLOADS | _AUTOSCALERS | {"CronJob", "List", "Kustomization", "ConfigMap"}
 _MENTIONS = re.compile(rf"(?:^|[\s{{,])[\"']?kind[\"']?\s*:\s*[\"']?(?:{'|'.join(sorted(_KINDS))})\b", re.MULTILINE)
 _DEPLOYMENT_SURGE = "a rolling update starts the new pod before the old one has ended (maxSurge)"
 _KEDA_MOST = 100
@@ -30,6 +30,7 @@ class _Manifests:
     autoscalers: list[tuple[PurePosixPath, YamlNode]] = field(default_factory=list)
     cron_jobs: list[tuple[PurePosixPath, YamlNode]] = field(default_factory=list)
     patched: list[PatchedCount] = field(default_factory=list)
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def take(self, path: PurePosixPath, node: YamlNode, files: Files) -> None:
         """Sorts one object; a List has others inside."""
@@ -44,8 +45,14 @@ class _Manifests:
             self.autoscalers.append((path, node))
         elif kind == "CronJob":
             self.cron_jobs.append((path, node))
+        elif kind == "ConfigMap":
+            data = {key: value.value for key, value in node.entries("data").items() if isinstance(value.value, str)}
+            self.settings.setdefault(node.words("metadata", "name") or "", {}).update(data)
         elif kind == "Kustomization":
             self.patched += patched_counts(path, node, files)
+            for item in node.items("configMapGenerator"):
+                pairs = (each.partition("=") for each in item.strings("literals") or ())
+                self.settings.setdefault(item.words("name") or "", {}).update({key: value for key, _, value in pairs})
 
     def patched_count(self, name: str) -> PatchedCount | None:
         """The largest number that an overlay gives to the workload."""
@@ -72,7 +79,7 @@ def read_kubernetes(texts: Iterable[tuple[PurePosixPath, str]], files: Files, *,
             reading.not_read(path, error.line, error.why)
     for path, workload in manifests.workloads:
         copies = _copies(path, workload, manifests, kind, reading)
-        for container, of_container in _containers(path, workload, copies):
+        for container, of_container in _containers(path, workload, copies, manifests):
             reading.services += services_of(container, of_container, files)
     for path, cron_job in manifests.cron_jobs:
         reading.notes += _unstated(path, cron_job)
@@ -143,7 +150,9 @@ def _surges(workload: YamlNode) -> bool:
     return math.ceil(int(percent[1]) / 100) > 0 if percent else surge != "0"
 
 
-def _containers(path: PurePosixPath, workload: YamlNode, copies: Copies) -> Iterator[tuple[Container, Copies]]:
+def _containers(
+    path: PurePosixPath, workload: YamlNode, copies: Copies, manifests: _Manifests
+) -> Iterator[tuple[Container, Copies]]:
     containers = workload.items("spec", "template", "spec", "containers")
     for node in containers:
         name = copies.name if len(containers) == 1 else f"{copies.name}/{node.words('name') or 'unnamed'}"
@@ -152,10 +161,23 @@ def _containers(path: PurePosixPath, workload: YamlNode, copies: Copies) -> Iter
                 entrypoint=command_in(path, node, "command"),
                 cmd=command_in(path, node, "args"),
                 image=node.words("image"),
-                environment=environment_in(node, "env"),
+                environment=_environment(node, manifests),
             ),
             replace(copies, name=name),
         )
+
+
+def _environment(container: YamlNode, manifests: _Manifests) -> dict[str, str]:
+    """The settings of a container; those of its ConfigMaps are looked up."""
+    found: dict[str, str] = {}
+    for item in container.items("envFrom"):
+        found |= manifests.settings.get(item.words("configMapRef", "name") or "", {})
+    for item in container.items("env"):
+        reference = item.get("valueFrom", "configMapKeyRef")
+        if reference is not None and (name := item.words("name")) is not None:
+            data = manifests.settings.get(reference.words("name") or "", {})
+            found |= {name: value} if (value := data.get(reference.words("key") or "")) is not None else {}
+    return found | environment_in(container, "env")
 
 
 def _unstated(path: PurePosixPath, cron_job: YamlNode) -> Iterator[AuditFinding]:

@@ -38,7 +38,10 @@ class _Script:
 def commands_of_script(
     text: str, argv: Argv, environment: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[int, Argv]]:
-    """The commands that the script runs when it is started as `argv` with these settings, with their lines."""
+    """The commands that the script runs when it is started as `argv` with these settings, with their lines.
+
+    The line of a command that is the script's own arguments (`exec "$@"`) is 0: it is written where they are.
+    """
     lines = text.splitlines()
     values = _values(lines, argv, environment)
     lines = _chosen(_decided(lines, values), values)
@@ -111,10 +114,11 @@ def _tested(test: str, values: Mapping[str, str]) -> bool | None:
 
 
 def _commands(text: str, script: _Script, argv: Argv, depth: int) -> Iterator[tuple[int, Argv]]:
-    for line, words in simple_commands(text):
+    for number, words in simple_commands(text):
         inner = _with_arguments(words, argv)
         if not inner:
             continue
+        line = 0 if words[0] in _ALL_ARGUMENTS else number
         body = script.functions.get(program(inner))
         if body is not None and depth:
             yield from _commands(body, script, inner, depth - 1)

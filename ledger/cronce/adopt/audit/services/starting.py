@@ -142,12 +142,12 @@ def _inside(argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Fil
     text = files.text(path) or ""
     if path.suffix not in (".sh", ".bash") and not _SHEBANG.match(text):
         return None
-    return list(_script(text, path, argv, dict(start.environment)))
+    return list(_script(text, path, argv, start))
 
 
-def _script(text: str, path: PurePosixPath, argv: Argv, environment: Mapping[str, str]) -> Iterator[StartedProgram]:
-    for line, words in commands_of_script(text, argv, environment):
-        yield StartedProgram(argv=words, place=Place(path=path, line=line))
+def _script(text: str, path: PurePosixPath, argv: Argv, start: StartedProgram) -> Iterator[StartedProgram]:
+    for line, words in commands_of_script(text, argv, dict(start.environment)):
+        yield StartedProgram(argv=words, place=Place(path=path, line=line) if line else start.place)
 
 
 def _supervised(argv: Argv, folder: PurePosixPath, files: Files) -> list[StartedProgram] | None:
@@ -190,7 +190,8 @@ def _supervised_by_s6(folder: PurePosixPath, files: Files) -> list[StartedProgra
     ]
     found: list[StartedProgram] = []
     for path in scripts:
-        found += _script(files.text(path) or "", path, (str(path),), {})
+        here = Place(path=path, line=1)
+        found += _script(files.text(path) or "", path, (str(path),), StartedProgram(argv=(), place=here))
     return found or None
 
 

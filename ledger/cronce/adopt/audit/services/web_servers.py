@@ -39,7 +39,7 @@ def workers(argv: Argv, environment: Mapping[str, str], folder: PurePosixPath, f
         case "hypercorn":
             return _counted(option(argv, "-w", "--workers"), "--workers", environment)
         case "uwsgi":
-            return _uwsgi(argv)
+            return _uwsgi(with_ini(argv, folder, files))
         case "puma":
             return _puma(argv, folder, files)
         case "unicorn" | "unicorn_rails":
@@ -50,8 +50,41 @@ def workers(argv: Argv, environment: Mapping[str, str], folder: PurePosixPath, f
             return _puma(argv[:1], folder, files)
         case "pm2-runtime" | "pm2":
             return _pm2(argv)
+        case name if re.fullmatch(r"python[0-9.]*", name):
+            return _run_by_python(argv, folder, files)
         case _:
             return 1, ""
+
+
+def with_ini(argv: Argv, folder: PurePosixPath, files: Files) -> Argv:
+    """The command with the options of the `.ini` files that it names (uWSGI)."""
+    found = list(argv)
+    for word in argv[1:]:
+        path = located(word.partition("=")[2] or word, folder, files) if word.endswith(".ini") else None
+        for match in _INI_OPTION.finditer((files.text(path) or "") if path is not None else ""):
+            value = match["value"].strip()
+            found += [f"--{match['name']}"] if value == "true" else [f"--{match['name']}", value]
+    return tuple(found)
+
+
+_INI_OPTION = re.compile(r"^[ \t]*(?P<name>[a-z][\w-]*)[ \t]*=[ \t]*(?P<value>[^\n]+)$", re.MULTILINE)
+_RUN = re.compile(r"\b(?:uvicorn|granian)\.run\((?P<arguments>(?:[^()]|\([^()]*\))*)\)")
+
+
+def _run_by_python(argv: Argv, folder: PurePosixPath, files: Files) -> tuple[int, str]:
+    """The workers of `uvicorn.run(..., workers=4)` in the file that is run."""
+    words = [word for word in argv[1:] if word == "-m" or not word.startswith("-")]
+    if words[:1] == ["-m"] and len(words) > 1:
+        base = words[1].replace(".", "/")
+        names = [f"{base}/__main__.py", f"{base}.py"]
+    else:
+        names = words[:1]
+    for name in names:
+        path = located(name, folder, files)
+        run = _RUN.search((files.text(path) or "") if path is not None else "")
+        if run is not None and (setting := re.search(r"\bworkers\s*=\s*([^,\n]+)", run["arguments"])):
+            return _setting(setting[1].strip(), f"workers in {path}")
+    return 1, ""
 
 
 def _counted(text: str | None, name: str, environment: Mapping[str, str]) -> tuple[int, str]:

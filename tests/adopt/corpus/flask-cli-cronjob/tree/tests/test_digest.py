@@ -1,0 +1,4 @@
+import schedule
+from app.digest import send
+
+schedule.every().day.do(send)

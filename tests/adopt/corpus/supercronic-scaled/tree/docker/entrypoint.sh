@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+php artisan config:cache
+exec "$@"
