@@ -149,6 +149,15 @@ def test_what_has_no_log_in_cloudwatch_says_why(
     assert logs.asked == []
 
 
+def test_what_ran_on_a_host_needs_no_schedule_group_to_say_so(
+    ledger_file: LedgerFile, cronce: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger in a file has none, and the answer does not depend on it."""
+    monkeypatch.delenv("CRONCE_SCHEDULE_GROUP", raising=False)
+    ledger_file.put(run(period="host", status=Status.FAILED, owner="host:7", finished_at=now(), lease_until=None))
+    assert "which is no ECS task" in cronce("logs", JOB, "host").err
+
+
 @pytest.mark.usefixtures("failed_twice")
 def test_a_container_that_logs_elsewhere_is_said(
     cronce: Callable[..., Said], logs: FakeLogs, fleet: Fleet, monkeypatch: pytest.MonkeyPatch

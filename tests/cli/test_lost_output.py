@@ -60,6 +60,15 @@ def test_output_that_cannot_be_written_is_one_line_and_1(
     assert (said.returncode, said.stderr) == (1, f"cronce: the output cannot be written: {cause}\n")
 
 
+@pytest.mark.parametrize("name", ["exec", "pin", "clock", "sweep", "watchdog", "health", "checkpoint", "once"])
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&-"])
+def test_help_is_the_option_help(ledger: LedgerFile, name: str, redirection: str) -> None:
+    """`cronce help exec` was a traceback, and 120."""
+    by_option, by_command = (in_shell(ledger, words, redirection) for words in ([name, "--help"], ["help", name]))
+    assert "Traceback" not in by_command.stderr
+    assert (by_command.returncode, by_command.stderr) == (by_option.returncode, by_option.stderr)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_reader_that_has_gone_is_quiet_and_141(ledger: LedgerFile, command: list[str]) -> None:
     """As SIGPIPE would end it."""

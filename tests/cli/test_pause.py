@@ -49,9 +49,32 @@ def test_a_job_is_paused_and_resumed(ledger_file: LedgerFile, cronce: Callable[.
     said = cronce("resume", JOB)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith(f"Resumed {JOB}. It was paused by ann ")
-    assert f"{WHY}\nTo run the periods that were skipped meanwhile:\n  cronce backfill --from=" in said.out
+    assert f"{WHY}\nTo see the periods that were skipped meanwhile:\n  cronce runs {JOB}\n" in said.out
     assert pause_now(ledger_file) is None
     assert cronce("resume", JOB).out == f"{JOB} is not paused.\n"
+
+
+def test_with_schedules_the_command_runs_what_was_skipped(
+    ledger_file: LedgerFile, fleet: Fleet, cronce: Callable[..., Said]
+) -> None:
+    """Without them `backfill` knows no tick."""
+    fleet.add_job(JOB)
+    ledger_file.put(run(status=Status.SUCCEEDED))
+    cronce("pause", JOB, "--why", WHY)
+    assert (
+        f"{WHY}\nTo run the periods that were skipped meanwhile:\n  cronce backfill --from="
+        in cronce("resume", JOB).out
+    )
+
+
+def test_a_job_that_does_not_exist_is_not_resumed(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
+    """The one that was meant stays paused."""
+    ledger_file.put(run(status=Status.SUCCEEDED))
+    cronce("pause", JOB, "--why", WHY)
+    said = cronce("resume", JOB[:-1])
+    assert (said.code, said.out) == (1, "")
+    assert f"there is no job {JOB[:-1]} in" in said.err
+    assert f"Did you mean {JOB}?" in said.err
 
 
 def test_the_documents_have_who_why_and_until(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:

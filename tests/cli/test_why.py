@@ -72,6 +72,16 @@ def test_a_ledger_without_schedules_says_what_was_not_looked_at(
     assert "Not known: schedules and tasks were not looked at" in said.out
 
 
+def test_a_period_nobody_asked_for_is_no_removed_schedule(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
+    """A ledger in a file has no schedules to look at."""
+    ledger_file.put(run(status=Status.SUCCEEDED))
+    said = cronce("why", JOB, "2026-11-28")
+    assert "Nothing has asked the ledger for this period." in said.out
+    assert "schedule any more" not in said.out
+    assert said.out.endswith(f"The runs of the job:\n  cronce runs {JOB}\n")
+    assert "no schedule starts it" not in cronce("why", "nobody").out
+
+
 def test_hostile_text_is_shown_as_text(ledger_file: LedgerFile, cronce: Callable[..., Said]) -> None:
     """Anybody who may write the table can put anything into an error."""
     ledger_file.put(

@@ -43,7 +43,9 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "cronce"
-        return complain(f"{error.format_message()} See {command} --help", exit_codes.USAGE)
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?")) else "."
+        return complain(f"{message}{stop} See {command} --help", exit_codes.USAGE)
     except (InputInvalidError, InputMissingError) as error:
         return complain(str(error), exit_codes.USAGE)
     except CronceError as error:
@@ -256,7 +258,7 @@ def launcher_for(url: str | None, group: str | None) -> Launcher:
         raise InputMissingError(
             "the schedule group",
             f"give --schedule-group or set {SCHEDULE_GROUP}; only for a ledger in DynamoDB does it follow from the"
-            " table's name. Start work that has no schedule with 'cronce exec'",
+            " table's name",
         )
     return Launcher(group=group or schedule_group_of(url or ""), region=region_of(url or ""))
 
@@ -310,9 +312,12 @@ def complain_if_unknown(ctx: click.Context, ledger: Ledger, job: str) -> bool:
     if any(known.name == job for known in jobs):
         return False
     near = nearest(job, jobs)
-    hint = f"Did you mean {near}?" if near else "'cronce jobs' lists the jobs."
     where = f"{ledger.where} or the schedule group {launcher.group}" if launcher else ledger.where
-    complain(f"there is no job {job} in {where}. {hint}")
+    unknown = f"there is no job {job} in {where}"
+    if near:
+        complain(f"{unknown}. Did you mean {near}?")
+    else:
+        complain(f"{unknown}. To list the jobs:", command=commands_for(ctx, job, "").jobs())
     return True
 
 

@@ -69,6 +69,8 @@ def main() -> NoReturn:
     # Loading a program makes 16,000 objects and no garbage; looking for some takes longer than asking DynamoDB.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:]
+    if arguments[:1] == ["help"] and arguments[1:] in [[name] for name in RUNTIME]:
+        arguments = [arguments[1], "--help"]
     if not arguments[:1] or arguments[0] not in RUNTIME:
         _main_for_people(arguments)
     _occupy_standard_files()
@@ -145,8 +147,6 @@ def _without_click(arguments: list[str]) -> int:
         case ["-h"] | ["--help"] | ["help"]:
             sys.stdout.write(_HELP)
             return 0
-        case ["help", name] if name in RUNTIME:
-            return run_runtime(name, ["--help"])
         case ["--version"]:
             from cronce.vocabulary.version import VERSION  # noqa: PLC0415  # only for this
 

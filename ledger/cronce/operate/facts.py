@@ -214,6 +214,7 @@ class Facts:
         similar: Jobs with a similar name, if no schedule is for this one.
         pause: The pause of the job that is in force.
         looked_at: When the watchdog last looked; None if it never did.
+        schedules_unknown: True if there is no schedule group in which to look for the job.
         not_known: What could not be found out.
     """
 
@@ -240,4 +241,5 @@ class Facts:
     logged: str = ""
     similar: tuple[str, ...] = ()
     pause: Pause | None = None
+    schedules_unknown: bool = False
     not_known: tuple[NotKnown, ...] = ()

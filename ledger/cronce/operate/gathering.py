@@ -128,6 +128,7 @@ class Gathering:
             told = "the ledger has no schedule group (--schedule-group names one)"
             self._not_known.append(NotKnown("schedules and tasks were not looked at", told))
             job: JobDefinition | NotKnown | None = None
+            facts = replace(facts, schedules_unknown=True)
         else:
             defined = self._asked("the schedule", lambda: self._defined(launcher, facts.job))
             job = None if isinstance(defined, JobUnknownError) else defined

@@ -42,12 +42,19 @@ class LogLine:
     message: str
 
 
-def owner_of(run: RunRecord, attempt: int | None) -> str:
-    """Who made that attempt of the run; None for the newest.
+def task_of(run: RunRecord, attempt: int | None) -> str:
+    """The task that made that attempt of the run; None for the newest.
 
     Raises:
-        NoLogError: There was no such attempt, or it is too old to be known.
+        NoLogError: There was no such attempt, it is too old to be known, or no task made it.
     """
+    owner = _owner_of(run, attempt)
+    if not is_task(owner):
+        raise NoLogError(f"the attempt was made by {owner}, which is no ECS task: its log is where its output goes")
+    return owner
+
+
+def _owner_of(run: RunRecord, attempt: int | None) -> str:
     owners = {past.attempt: past.owner for past in run.attempts} | ({run.attempt: run.owner} if run.attempt else {})
     number = run.attempt if attempt is None else attempt
     if number in owners:

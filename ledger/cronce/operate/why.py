@@ -228,11 +228,15 @@ def _of_nothing(facts: Facts, commands: Commands) -> Diagnosis:
     if facts.period is None:
         if isinstance(job, JobDefinition):
             return _not_due(facts, commands)
+        no_schedule = "" if facts.schedules_unknown else ", and no schedule starts it"
         return Diagnosis(
             code="unknown-job",
-            sentence=f"The job is not known: {facts.ledger} has no run of it, and no schedule starts it.",
+            sentence=f"The job is not known: {facts.ledger} has no run of it{no_schedule}.",
             steps=(*_similar(facts, commands), Step("The jobs that are known:", commands.jobs())),
         )
+    if job is None and facts.schedules_unknown:
+        sentence = "Nothing has asked the ledger for this period. Whether a schedule starts the job is not known here."
+        return Diagnosis(code="no-row", sentence=sentence, steps=(Step("The runs of the job:", commands.runs()),))
     if job is None:
         sentence = "No schedule starts the job, and nobody has started this period by hand."
         if facts.history:

@@ -71,7 +71,7 @@ def command(
     url: str | None,
 ) -> int:
     """Print the log of one attempt."""
-    from cronce.operate.task_log import NoLogError, TaskLog, owner_of, place_of  # noqa: PLC0415  # botocore
+    from cronce.operate.task_log import NoLogError, TaskLog, place_of, task_of  # noqa: PLC0415  # botocore
 
     with opened(url) as ledger:
         run = ledger.run(job, period)
@@ -80,9 +80,9 @@ def command(
                 return exit_codes.PROBLEM
             missing = f"there is no run {job} {period} in {ledger.where}. To list the runs of the job:"
             return complain(missing, command=commands_for(ctx, job, period).runs())
-        launcher = launcher_for(url, group)
         try:
-            owner = owner_of(run, attempt)
+            owner = task_of(run, attempt)
+            launcher = launcher_for(url, group)
             log = TaskLog(place_of(launcher, launcher.known(job), owner))
             looks_after_end = 0 if follow else _LOOKS_AFTER_END
             while True:

@@ -19,6 +19,7 @@ from cronce.schedule import Kind, Schedule, ScheduleInvalidError, Timetable, par
 from cronce.vocabulary.durations import format_duration
 from cronce.vocabulary.environment import LEDGER
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.ledger_urls import is_in_dynamodb
 from cronce.vocabulary.names import period_of
 
 if TYPE_CHECKING:
@@ -198,10 +199,10 @@ def _of_expression(text: str, timezone: str, since: str | None) -> _Timetable:
 
 
 def _of_job(job: str, url: str | None, group: str | None) -> _Timetable:
-    if not url and not group:
+    if not group and not is_in_dynamodb(url):
         raise InputMissingError(
             f"the schedule of the job {job}",
-            f"give --ledger or set {LEDGER}, or give --schedule-group, or --config of a clock;"
+            f"give --schedule-group, --config of a clock, or a ledger in DynamoDB by --ledger or {LEDGER};"
             " an EXPRESSION has spaces or brackets, such as '0 6 * * *'",
         )
     launcher = launcher_for(url, group)

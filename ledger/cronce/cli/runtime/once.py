@@ -71,7 +71,7 @@ def _once(address: str, choice: str, key: str, command: list[str]) -> int:
         answer = exchange(address, "done" if code == 0 else "never_tried" if tried_nothing else "unknown", key)
         if answer == "ok":
             return code
-    sys.stderr.write(f"cronce once: {key}: {answer}\n")
+    sys.stderr.write(f"cronce once: {': '.join(filter(None, (key, answer)))}\n")
     return exit_codes.PROBLEM
 
 
