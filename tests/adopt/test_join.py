@@ -29,7 +29,7 @@ IN_CODE = _clock("jobs.py", 2)
 
 def _found(files: dict[str, str], *clocks: FoundClock) -> list[AuditFinding]:
     project = Files.of(files)
-    return join(clocks, read_services(project).services, project)
+    return list(join(clocks, read_services(project).services, project).findings)
 
 
 def _one(lines: str, clock: FoundClock = IN_CODE, code: dict[str, str] = CODE) -> AuditFinding:

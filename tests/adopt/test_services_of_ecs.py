@@ -76,7 +76,7 @@ Resources:
         ("DesiredCount: 4", 4, 15, False),
         ("DesiredCount: !Ref Count", 3, 15, False),
         ("DesiredCount: {Ref: Count}", 3, 15, False),
-        ("DesiredCount: !If [A, 1, 2]", None, 15, False),
+        ("DesiredCount: !If [A, 1, 2]", 2, 15, False),
         ("LaunchType: FARGATE", 1, 11, True),
         ("DeploymentConfiguration: {MaximumPercent: 100, MinimumHealthyPercent: 0}", 1, 11, False),
     ],

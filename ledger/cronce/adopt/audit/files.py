@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 ROOT = PurePosixPath()
+MODULES_OF_JVM = ("pom.xml", "build.gradle", "build.gradle.kts")
+"""The file of a module of Maven or Gradle."""
 
 
 class Files:

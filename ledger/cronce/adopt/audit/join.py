@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from cronce.adopt.audit.clocks_in_services import ClockInService, running, unused
 from cronce.adopt.audit.files import Files
@@ -12,14 +13,27 @@ from cronce.adopt.audit.model import AuditFinding, FoundClock, FoundService, Pla
 from cronce.adopt.audit.services.web_servers import is_web
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """What clocks and services are together.
+
+    Attributes:
+        findings: In the order of places.
+        idle: The clocks that nothing in the project starts.
+    """
+
+    findings: tuple[AuditFinding, ...]
+    idle: frozenset[FoundClock]
+
+
 def join(
     clocks: Sequence[FoundClock],
     services: Sequence[FoundService],
     files: Files,
     *,
     hidden: Sequence[FoundClock] = (),
-) -> list[AuditFinding]:
-    """The findings about clocks and copies, in the order of places.
+) -> Joined:
+    """The findings about clocks and copies.
 
     Args:
         clocks: Those that were found in code, images and commands.
@@ -43,7 +57,8 @@ def join(
     left = [clock for clock in clocks if clock not in acted_on | set(by_clock)]
     idle = unused(left, files) if services else []
     findings += [_without_service(clock, services) for clock in left if clock not in idle]
-    return sorted(findings, key=lambda finding: (finding.place.path, finding.place.line, finding.rule))
+    findings.sort(key=lambda finding: (finding.place.path, finding.place.line, finding.rule))
+    return Joined(findings=tuple(findings), idle=frozenset(idle))
 
 
 _WRITE_CRONTABS = frozenset({"whenever", "django-crontab"})

@@ -65,13 +65,14 @@ def audit(root: Path, *, done: Callable[[str, int], object] = lambda _what, _cou
     notes = _Notes()
     found = find_clocks(notes.of(tree.sources()), done=lambda count: done("files read", count))
     clocks = [clock for clock in found.found if not notes.hide(clock.place, {clock.rule})]
-    kept = [(file, match) for file, match in found.matches if any(_same(clock, file, match.line) for clock in clocks)]
     reading = read_services(tree.files, code=notes.deploying)
     hidden = [clock for clock in found.found if clock not in clocks]
     joined = join(clocks, reading.services, tree.files, hidden=hidden)
-    known = {finding.place for finding in joined if finding.rule in _MORE_IS_KNOWN}
+    clocks = [clock for clock in clocks if clock not in joined.idle]
+    kept = [(file, match) for file, match in found.matches if any(_same(clock, file, match.line) for clock in clocks)]
+    known = {finding.place for finding in joined.findings if finding.rule in _MORE_IS_KNOWN}
     findings = [
-        *joined,
+        *joined.findings,
         *reading.notes,
         *check_jobs(kept),
         *check_retries(kept, notes.tasks),

@@ -37,6 +37,9 @@ _FIRST = re.compile(r"NODE_APP_INSTANCE|\bpm_id\b|\bINSTANCE_ID\b")
 _FORKS = re.compile(r"\bcluster\.fork\(|\bthrong\(")
 _ENDS = re.compile(r"\b(?:return|throw|panic\(|process\.exit\(|os\.Exit\(|Environment\.Exit\()")
 
+_COMMAND_OF_GO = re.compile(r"\b(?:Use|Name):\s*\"([\w-]+)[^\"]*\"")
+_COMMAND_OF_JAVASCRIPT = re.compile(r"\.command\(\s*[\"'`]([\w:-]+)[^\"'`]*[\"'`]")
+_RUNS = re.compile(r"\b(?:RunE?|Action):")
 _FUNCTIONS = frozenset(
     {"function_declaration", "generator_function_declaration", "method_definition", "method_declaration"}
     | {"local_function_statement"}
@@ -95,7 +98,14 @@ class CodeReach:
         self._loaded = loaded
         self._files = files
         self._conditions = Conditions(process, files, self._texts) if process is not None else None
+        self._process = process
         self._known: dict[tuple[PurePosixPath, str], Way] = {}
+        self._commands = {
+            match[1]
+            for path in loaded.by
+            for pattern in (_COMMAND_OF_GO, _COMMAND_OF_JAVASCRIPT)
+            for match in pattern.finditer(self._text(path) if process is not None else "")
+        }
         self._forks = any(
             loaded.by[path] is None and _FORKS.search(self._text(path)) for path in loaded.by if not loaded.whole
         )
@@ -141,6 +151,8 @@ class CodeReach:
                 return self._judged(path, left.text(), wanted=operator.text() == "&&")
         if kind in ("switch_case", "expression_case", "switch_default", "default_case"):
             return self._case(path, outer)
+        if kind in ("literal_value", "call_expression") and (way := self._commanded(inner, outer)) is Way.NEVER:
+            return way
         if kind in ("keyed_element", "pair", "call_expression"):
             key = outer.field("key") or outer.field("function") or outer.child(0)
             if (
@@ -169,6 +181,26 @@ class CodeReach:
             return Way.AS_LEADER if negated != wanted else Way.YES
         truth = self._conditions.truth(condition, path) if self._conditions is not None else None
         return Way.YES if truth is None or truth is wanted else Way.NEVER
+
+    def _commanded(self, inner: SgNode, outer: SgNode) -> Way:
+        """A function that is a command of the program (cobra, urfave/cli, commander, yargs) runs if that is given."""
+        if self._process is None:
+            return Way.YES
+        text = outer.text()
+        if outer.kind() == "literal_value":
+            found = _COMMAND_OF_GO.search(text) if _RUNS.search(text) else None
+        else:
+            callee = outer.field("function")
+            found = None
+            if callee is not None and not _same(callee, inner):
+                of_chain = list(
+                    _COMMAND_OF_JAVASCRIPT.finditer(text[: inner.range().start.index - outer.range().start.index])
+                )
+                found = of_chain[-1] if of_chain else None
+        if found is None:
+            return Way.YES
+        chosen = [word for word in self._process.argv[1:] if word in self._commands]
+        return Way.YES if not chosen or found[1] in chosen else Way.NEVER
 
     def _case(self, path: PurePosixPath, case: SgNode) -> Way:
         switch = next((each for each in case.ancestors() if "switch" in each.kind() and each.field("value")), None)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from cronce.adopt.audit.files import ROOT, Files, below
+from cronce.adopt.audit.files import MODULES_OF_JVM, ROOT, Files, below
 from cronce.adopt.audit.loading.loaded import Loaded, followed
 from cronce.adopt.audit.services.commands import Argv, program
 
@@ -23,7 +23,7 @@ def loaded_by_compiled(command: Argv, folder: PurePosixPath, files: Files) -> Lo
     name = program(command)
     match name:
         case "java" | "run-java.sh" | "mvn" | "mvnw" | "gradle" | "gradlew" | "catalina.sh":
-            return _all(folder, files, _JVM, "the program is built from the whole folder")
+            return _jvm(command, folder, files)
         case "dotnet":
             return _dotnet(command, folder, files)
         case "mix" | "elixir" | "iex":
@@ -33,7 +33,7 @@ def loaded_by_compiled(command: Argv, folder: PurePosixPath, files: Files) -> Lo
         case "go":
             return _go(command[-1] if command[1:2] == ("run",) else "", folder, files)
         case _ if name.endswith(".jar"):  # the entrypoint of the base image is java
-            return _all(folder, files, _JVM, "the program is built from the whole folder")
+            return _jvm(command, folder, files)
         case _ if name in _SYSTEM:
             return None
         case _:
@@ -43,6 +43,33 @@ def loaded_by_compiled(command: Argv, folder: PurePosixPath, files: Files) -> Lo
 def _all(folder: PurePosixPath, files: Files, suffixes: tuple[str, ...], why: str) -> Loaded | None:
     code = [path for path in files.inside(folder) if path.suffix in suffixes and "test" not in path.parts]
     return Loaded(by=dict.fromkeys(code), whole=why) if code else None
+
+
+def _jvm(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None:
+    """A module and those of the project that it depends on, if the folder or the jar's name is a module's."""
+    modules = {path.parent: path for path in files if path.name in MODULES_OF_JVM}
+    jar = next((word.rpartition("/")[2] for word in command if word.endswith(".jar")), "")
+    inner = [each for each in modules if each != folder and (folder == ROOT or folder in each.parents)]
+    named = [each for each in inner if re.match(rf"{re.escape(each.name)}(?:-[\d*].*)?\.jar$", jar)]
+    start = named[0] if len(named) == 1 else folder
+    if start not in modules or (start == folder and inner):
+        return _all(folder, files, _JVM, "the program is built from the whole folder")
+    by_name = {each.name: build for each, build in modules.items()}
+
+    def dependencies(path: PurePosixPath) -> Iterator[PurePosixPath]:
+        for match in _DEPENDENCY.finditer(files.text(path) or ""):
+            name = re.sub(r"(?<=[a-z])([A-Z])", lambda upper: "-" + upper[1].lower(), match[match.lastindex or 0])
+            if name.rpartition(".")[2] in by_name:
+                yield by_name[name.rpartition(".")[2]]
+
+    parts = [path.parent for path in followed([modules[start]], dependencies)]
+    code = [path for part in parts for path in files.inside(part) if path.suffix in _JVM]
+    return Loaded(by=dict.fromkeys(code), whole=f"it is part of module {start}") if code else None
+
+
+_DEPENDENCY = re.compile(
+    r"project\(\s*(?:path\s*[:=]\s*)?[\"']:(?:[\w-]+:)*([\w-]+)[\"']|\bprojects\.([\w.]+)|<artifactId>([\w.-]+)</artifactId>"
+)
 
 
 def _dotnet(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None:
@@ -95,6 +122,10 @@ def _binary(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None
     if (folder / "mix.exs") in files and command[1:2] and command[1] in _RELEASE_STARTS:
         return _all(folder, files, (".ex", ".exs"), "the release starts with its whole folder")
     if folder / "go.mod" not in files:
+        if f"{name}.csproj" in {path.name for path in files.named(f"{name}.csproj", ROOT)}:
+            return _dotnet((name, f"{name}.dll"), folder, files)
+        if any(folder / build in files for build in MODULES_OF_JVM):  # a native image, or the script of a distribution
+            return _jvm(command, folder, files)
         return None
     for path in (folder / "cmd" / name, folder / name):
         if any(each.suffix == ".go" for each in files.inside(path)):

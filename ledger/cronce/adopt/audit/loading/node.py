@@ -29,16 +29,40 @@ _IMPORT = re.compile(
 )
 
 
+_LOADS_FOLDERS = re.compile(
+    r"@fastify/autoload|\breaddir(?:Sync)?\(|\b(?:glob|fast-glob|require-all|globby)\b|import\.meta\.glob"
+)
+_FOLDER = re.compile(
+    r"(?:\b__dirname\s*,\s*|\bimport\.meta\.(?:dirname|url)\s*,\s*|new URL\(\s*|(?:readdirSync|glob|sync)\(\s*)"
+    r"[\"'`](?P<target>\.{0,2}/?[\w@/.-]+?)(?:/\*[^\"'`]*)?[\"'`]"
+)
+"""Folders whose files a program loads one by one."""
+
+
 def loaded_by_node(command: Argv, folder: PurePosixPath, files: Files) -> Loaded | None:
     """What a command of Node.js loads; None for another language, or a file that is not in the folder."""
     name = program(command)
     if name in _FRAMEWORKS:
         code = [path for path in files.inside(folder) if path.suffix in _SUFFIXES]
         return Loaded(by=dict.fromkeys(code), whole=f"{name} loads the files of its folder by itself") if code else None
+    if name == "fastify":  # fastify-cli: `fastify start app.js`
+        command = ("node", *(word for word in command[1:] if word.endswith(_SUFFIXES)))
+        name = "node"
     if name not in _RUNNERS:
         return None
     entries = list(dict.fromkeys(_entries(command, folder, files)))
+    if not entries and (built := _built_by_framework(folder, files)) is not None:
+        code = [path for path in files.inside(folder) if path.suffix in _SUFFIXES]
+        return Loaded(by=dict.fromkeys(code), whole=f"{built} builds it from its folder")
     return Loaded(by=followed(entries, lambda path: _imports(path, folder, files))) if entries else None
+
+
+def _built_by_framework(folder: PurePosixPath, files: Files) -> str | None:
+    """The framework whose build writes the program that a command names: Next's `server.js`, Nuxt's `.output`."""
+    for name in ("next", "nuxt", "svelte", "astro", "remix", "vinxi", "app"):
+        if any(folder / f"{name}.config.{suffix}" in files for suffix in ("js", "mjs", "ts", "cjs", "mts")):
+            return name.capitalize()
+    return None
 
 
 def _entries(command: Argv, folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]:
@@ -114,7 +138,13 @@ def _package(folder: PurePosixPath, files: Files) -> dict[str, object]:
 
 def _imports(path: PurePosixPath, folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]:
     """The files of the project that a file imports: by a relative path, an alias, or the name of a package."""
-    for match in _IMPORT.finditer(files.text(path) or ""):
+    text = files.text(path) or ""
+    if _LOADS_FOLDERS.search(text):
+        for match in _FOLDER.finditer(text):
+            inside = below(path.parent, match["target"])
+            if inside is not None and files.is_folder(inside):
+                yield from (each for each in files.inside(inside) if each.suffix in _SUFFIXES)
+    for match in _IMPORT.finditer(text):
         target = match["target"]
         candidates: list[PurePosixPath | None] = []
         if target.startswith("."):

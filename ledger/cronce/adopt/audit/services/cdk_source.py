@@ -92,12 +92,11 @@ def _service(path: PurePosixPath, call: _Call, calls: Iterable[_Call], task: str
         match = _AUTO_SCALE.fullmatch(each.called)
         if match is not None and call.target and match["service"] == call.target and "max_capacity" in each.given:
             most, low = each.given["max_capacity"], each.given.get("min_capacity")
-            high = count_of(most.text()) or Count(least=1, most=None)
-            least = count_of(low.text()) if low is not None else None
-            scaled = (_place(path, most), Count(least=least.least if least else 1, most=high.most))
+            least = _count(low, files).least if low is not None else 1
+            scaled = (_place(path, most), Count(least=least, most=_count(most, files).most))
     if "max_scaling_capacity" in call.given:
         most = call.given["max_scaling_capacity"]
-        scaled = (_place(path, most), Count(least=1, most=(count_of(most.text()) or Count(least=1, most=None)).most))
+        scaled = (_place(path, most), Count(least=1, most=_count(most, files).most))
     return EcsService(
         name=call.name or call.target or "service",
         kind="cdk",
@@ -129,9 +128,12 @@ def _count(node: SgNode, files: Files) -> Count:
 
 @lru_cache(maxsize=4)
 def _sources(files: Files) -> tuple[str, ...]:
-    """The code of the project's CDK apps."""
-    texts = (files.fresh(path) or "" for path in files if path.suffix in _LANGUAGES)
-    return tuple(text for text in texts if _IMPORTS_CDK.search(text))
+    """The code of the project's CDK apps: each file that imports CDK, and those beside it."""
+    texts = {path: files.fresh(path) or "" for path in files if path.suffix in _LANGUAGES}
+    folders = {path.parent for path, text in texts.items() if _IMPORTS_CDK.search(text)} - {ROOT}
+    return tuple(
+        text for path, text in texts.items() if path.parent in folders or (_IMPORTS_CDK.search(text) is not None)
+    )
 
 
 def _place(path: PurePosixPath, node: SgNode) -> Place:
@@ -181,10 +183,14 @@ def _arguments(node: SgNode) -> dict[str, SgNode]:
             found |= _arguments(child)
         name, value = child.field("name") or child.field("key"), child.field("value")
         if child.kind() == "shorthand_property_identifier":
-            found[child.text()] = child
+            found[_in_snake_case(child.text())] = child
         if child.kind() in ("keyword_argument", "pair") and name is not None and value is not None:
-            found[re.sub(r"(?<=[a-z])([A-Z])", lambda match: "_" + match[1].lower(), name.text())] = value
+            found[_in_snake_case(name.text().strip("\"'`"))] = value
     return found
+
+
+def _in_snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", lambda match: "_" + match[1].lower(), name)
 
 
 def _container(path: PurePosixPath, given: dict[str, SgNode]) -> Container:
@@ -200,7 +206,20 @@ def _container(path: PurePosixPath, given: dict[str, SgNode]) -> Container:
         cmd=_command(path, given.get("command")),
         image=words[:200] if words and folder is None else None,
         folder=folder,
+        environment=_environment(given.get("environment")),
     )
+
+
+def _environment(node: SgNode | None) -> dict[str, str]:
+    """The settings that are written as texts."""
+    if node is None or node.kind() not in ("object", "dictionary"):
+        return {}
+    pairs = ((child.field("key"), child.field("value")) for child in node.children() if child.kind() == "pair")
+    return {
+        key.text().strip("\"'`"): value.text().strip("\"'`") if value.kind() == "string" else "$"
+        for key, value in pairs
+        if key is not None and value is not None
+    }
 
 
 def _written_out(node: SgNode) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -16,6 +17,7 @@ from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError,
 
 _MENTIONS = re.compile(r"AWS::ECS::(?:Service|TaskDefinition)\b")
 _LONGEST_REFERENCE = 500
+_DEEPEST = 8
 
 
 def is_template(text: str) -> bool:
@@ -105,13 +107,34 @@ class _Template:
         )
 
     def _text(self, node: YamlNode | None) -> str | None:
-        """A scalar's text; that of a parameter is its default."""
-        if node is None:
-            return None
+        """A scalar's text; that of a parameter is its default, that of a mapping or condition the largest number."""
+        values = list(self._values(node)) if node is not None else []
+        numbers = [value for value in values if value.isascii() and value.isdigit()]
+        return max(numbers, key=int) if numbers else next(iter(values), None)
+
+    def _values(self, node: YamlNode, depth: int = _DEEPEST) -> Iterator[str]:
+        """Every value that an expression may have."""
+        if depth == 0:
+            return
         if isinstance(node.value, str) and node.tag in ("", "!Sub"):
-            return node.value
+            yield node.value
+            return
+        chosen = node if node.tag == "!If" else node.get("Fn::If")
+        if chosen is not None:
+            for each in chosen.items()[1:]:
+                yield from self._values(each, depth - 1)
+            return
+        found = node if node.tag == "!FindInMap" else node.get("Fn::FindInMap")
+        if found is not None:
+            parts = [next(self._values(each, depth - 1), "") for each in found.items()]
+            for inner in self._document.entries("Mappings", *parts[:1]).values():
+                if (value := inner.words(*parts[2:3])) is not None:
+                    yield value
+            return
         name = _reference(node)
-        return self._document.words("Parameters", name, "Default") if name else None
+        default = self._document.words("Parameters", name, "Default") if name else None
+        if default is not None:
+            yield default
 
 
 def _reference(node: YamlNode | None) -> str | None:

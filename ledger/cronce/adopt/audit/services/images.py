@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from cronce.adopt.audit.files import ROOT, Files
+from cronce.adopt.audit.files import MODULES_OF_JVM, ROOT, Files
 from cronce.adopt.audit.model import FoundService, Place
 from cronce.adopt.audit.services.commands import names
 from cronce.adopt.audit.services.dockerfile import Image, ImageCommand, image_of
@@ -84,6 +84,8 @@ def services_of(container: Container, copies: Copies, files: Files) -> list[Foun
     if dockerfile is not None and any(dockerfile.parent / name in files for name in ("package.json", "project.json")):
         folder = dockerfile.parent  # one program of a workspace, which is built from above
     text = files.text(dockerfile) if dockerfile is not None else None
+    if text is not None and dockerfile is not None and folder is not None:
+        folder = _module_of(text, dockerfile, folder, files) or folder
     image = image_of(text, dockerfile, container.target) if text is not None and dockerfile is not None else Image()
     command = image.runs(entrypoint=container.entrypoint, cmd=container.cmd)
     environment = {**image.environment, **container.environment}
@@ -125,6 +127,24 @@ def services_of(container: Container, copies: Copies, files: Files) -> list[Foun
     return found or [service]
 
 
+def _module_of(text: str, dockerfile: PurePosixPath, folder: PurePosixPath, files: Files) -> PurePosixPath | None:
+    """The one module of a build of the JVM that a Dockerfile builds or copies; None if it names none, or several."""
+    named = {name.replace(":", "/") for found in _MODULE.findall(text) for name in found if name}
+    modules = {each for name in named if any((each := folder / name) / build in files for build in MODULES_OF_JVM)}
+    if (
+        not modules
+        and dockerfile.parent != folder
+        and any(dockerfile.parent / each in files for each in MODULES_OF_JVM)
+    ):
+        return dockerfile.parent
+    return modules.pop() if len(modules) == 1 else None
+
+
+_MODULE = re.compile(
+    r"(?<![\w/])(?:\./|/\w+/)?([\w-]+(?:/[\w-]+)*)/(?:build/|target/)|\s:([\w:-]+):\w+|-pl\s+:?([\w/-]+)"
+)
+
+
 def _built_here(image: str, files: Files) -> tuple[PurePosixPath | None, PurePosixPath | None]:
     """The folder and Dockerfile that an image seems to be built from: by its name, or the only one of the project."""
     dockerfiles = _dockerfiles(files)
@@ -134,9 +154,9 @@ def _built_here(image: str, files: Files) -> tuple[PurePosixPath | None, PurePos
     close = [path for path, names_here in called.items() if any(name.endswith(f"-{each}") for each in names_here)]
     for path in exact or (close if len(close) == 1 and len(dockerfiles) > 1 else []):
         return _context_of(path, files), path
-    if len(dockerfiles) == 1 and not _is_of_others(image):
+    if len(dockerfiles) == 1:
         own = _own_images(files)
-        if not own or _repository(image) in own:
+        if _repository(image) in own or (not own and not _is_of_others(image)):
             return _context_of(dockerfiles[0], files), dockerfiles[0]
     return None, None
 
@@ -180,8 +200,11 @@ def _name_of(image: str) -> str:
 
 def _is_of_others(image: str) -> bool:
     """Whether it is one whose host or name everybody knows."""
-    known = any(part in _OF_OTHERS for part in re.split(r"[-_]", _name_of(image)))
-    return known or image.partition("/")[0] in _PUBLIC_HOSTS
+    return _has_name_of_others(image) or image.partition("/")[0] in _PUBLIC_HOSTS
+
+
+def _has_name_of_others(image: str) -> bool:
+    return any(part in _OF_OTHERS for part in re.split(r"[-_]", _name_of(image)))
 
 
 @lru_cache(maxsize=4)
@@ -195,17 +218,29 @@ def _own_images(files: Files) -> frozenset[str]:
     return frozenset(
         _repository(image)
         for image in found
-        if not _is_of_others(image) and {_name_of(image), *image.lower().split("/")} & names_here
+        if not _has_name_of_others(image) and {_name_of(image), *image.lower().split("/")} & names_here
     )
 
 
 def _called(manifest: str) -> str:
-    match = _PROJECT_NAME.search(manifest)
-    return match[1].rpartition("/")[2].lower() if match else ""
+    match = _PROJECT_NAME.search(_PARENT.sub("", manifest))
+    return (match[1] or match[2]).rpartition("/")[2].lower() if match else ""
 
 
-_MANIFESTS = ("pyproject.toml", "package.json", "go.mod")
-_PROJECT_NAME = re.compile(r"(?:^name\s*=\s*|\"name\"\s*:\s*|^module\s+)[\"']?([\w@./-]+)", re.MULTILINE)
+_MANIFESTS = (
+    "pyproject.toml",
+    "package.json",
+    "go.mod",
+    "pom.xml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "Cargo.toml",
+)
+_PARENT = re.compile(r"<(parent|dependencies|build)>.*?</\1>", re.DOTALL)
+_PROJECT_NAME = re.compile(
+    r"(?:^name\s*=\s*|\"name\"\s*:\s*|^module\s+|^rootProject\.name\s*=\s*)[\"']?([\w@./-]+)|<artifactId>([\w.-]+)<",
+    re.MULTILINE,
+)
 _IMAGE = re.compile(r"[\"']?\bimage[\"']?\s*[:=]\s*[\"']?([^\s\"',}]+)")
 _PUBLIC_HOSTS = frozenset(
     {"quay.io", "registry.k8s.io", "k8s.gcr.io", "mcr.microsoft.com", "public.ecr.aws", "docker.elastic.co"}

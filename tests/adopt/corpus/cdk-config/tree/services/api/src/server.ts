@@ -1,0 +1,3 @@
+import './digest';
+import express from 'express';
+express().listen(8080);

@@ -1,0 +1,3 @@
+module github.com/acme/pay
+
+go 1.23

@@ -1,0 +1,5 @@
+package main
+
+import "github.com/acme/pay/cmd"
+
+func main() { cmd.Execute() }

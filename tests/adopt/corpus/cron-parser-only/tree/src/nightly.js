@@ -1,0 +1,1 @@
+require('./report').run().finally(() => process.exit());

@@ -1,0 +1,2 @@
+const { sendDigest } = require('../lib/digest');
+sendDigest().then(() => process.exit(0));

@@ -1,0 +1,5 @@
+import { cleanupJob } from './cleanup.job';
+
+export function registerJobs() {
+  cleanupJob().start();
+}

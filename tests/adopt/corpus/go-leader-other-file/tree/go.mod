@@ -1,0 +1,3 @@
+module github.com/acme/op
+
+go 1.22

@@ -1,0 +1,3 @@
+const app = require('express')();
+require('./cron').start();
+app.listen(8080);

@@ -1,0 +1,1 @@
+dependencies { implementation(project(":jobs")) }

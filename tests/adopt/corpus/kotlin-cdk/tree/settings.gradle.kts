@@ -1,0 +1,2 @@
+rootProject.name = "acme"
+include("app", "jobs")

@@ -1,0 +1,2 @@
+plugins { application }
+application { mainClass.set("ApplicationKt") }

@@ -1,0 +1,4 @@
+import http from 'http';
+import './services/reminders';
+
+http.createServer((_q, r) => r.end('ok')).listen(3000);

@@ -1,0 +1,3 @@
+variable "name" {}
+variable "image" {}
+variable "desired_count" { default = 1 }

@@ -1,0 +1,4 @@
+variable "api_count" {
+  type = number
+}
+variable "image_tag" { default = "latest" }

@@ -1,0 +1,1 @@
+exports.poll = async () => {};

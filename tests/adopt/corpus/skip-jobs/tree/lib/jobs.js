@@ -1,0 +1,4 @@
+const schedule = require('node-schedule');
+exports.init = function init() {
+  schedule.scheduleJob('30 1 * * *', () => {});
+};

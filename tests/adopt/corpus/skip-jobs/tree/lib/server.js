@@ -1,0 +1,1 @@
+exports.listen = async () => require('http').createServer().listen(3000);

@@ -1,0 +1,7 @@
+import { Injectable } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+@Injectable()
+export class TasksService {
+  @Cron('0 2 * * *')
+  async nightly() {}
+}

@@ -1,0 +1,3 @@
+import { startAll } from '@acme/jobs';
+
+await startAll();
