@@ -1,6 +1,6 @@
 # Every target sets up what it needs; Python 3.11 or newer and make are the only prerequisites.
 # PYTHON=/path/to/python3 selects the interpreter; ARGS="..." is passed on to pytest or to the demo.
-# Times are those of two idle cores, without the set-up. Four workers: many tests wait for processes.
+# Times are those of two idle cores, without the set-up. Six workers: many tests wait for processes.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -37,7 +37,7 @@ terraform: venv ## Build build/cronce-terraform.zip: the Terraform modules with 
 	cd build/terraform && python -m zipfile -c ../cronce-terraform.zip .
 
 test: venv ## Run the tests (9 minutes)
-	python -m pytest -n 4 --dist worksteal $(ARGS)
+	python -m pytest -n 6 --dist worksteal $(ARGS)
 
 test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (16 minutes)
 	python -m pytest -n 3 --dist worksteal -m slow $(ARGS)

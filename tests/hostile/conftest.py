@@ -35,7 +35,7 @@ def sdk(endpoint: str, call_timeout: timedelta) -> Transport:
     return Sdk.connect(region=REGION, endpoint=endpoint, call_timeout=call_timeout)
 
 
-@pytest.fixture(params=[lean, sdk], ids=["lean", "botocore"])
+@pytest.fixture(params=[pytest.param(lean, id="lean"), pytest.param(sdk, id="botocore", marks=pytest.mark.slow)])
 def way(request: pytest.FixtureRequest) -> Way:
     """Opens a store at an endpoint, one way or the other."""
 

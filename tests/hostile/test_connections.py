@@ -12,7 +12,6 @@ import pytest
 from cronce.protocol.operations import Swapped
 from cronce.vocabulary.errors import LedgerUnavailableError
 from tests.hostile.answers import CONDITION_FAILED, JOB, KEY, chunked, genuine
-from tests.hostile.conftest import lean, sdk
 from tests.support.builders import run
 from tests.support.hostile_server import Peer, hostile
 
@@ -31,9 +30,6 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param(lean, id="lean"), pytest.param(sdk, id="botocore", marks=pytest.mark.slow)], indirect=True
-)
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 @pytest.mark.parametrize("data", CUT.values(), ids=CUT)
 def test_an_answer_that_ends_early_is_no_answer_wherever_it_ends(way: Way, data: bytes, *, reset: bool) -> None:

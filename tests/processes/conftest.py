@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 ON_SQLITE_AND_POSTGRES = pytest.mark.parametrize(
-    "host", ["sqlite", pytest.param("postgres", marks=pytest.mark.lane("postgres"))], indirect=True
+    "host",
+    ["sqlite", pytest.param("postgres", marks=[pytest.mark.lane("postgres"), pytest.mark.slow])],
+    indirect=True,
 )
 """For tests that show that the processes work on another store too."""
 

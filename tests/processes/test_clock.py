@@ -281,6 +281,7 @@ def test_without_a_table_nothing_is_dispatched_and_sigterm_still_ends_it(remote_
     assert remote_host.logged == []
 
 
+@pytest.mark.slow
 @pytest.mark.lane("dynamodb-local")
 def test_a_clock_whose_host_time_is_set_loses_no_tick_doubles_none_and_sends_none_early(
     remote_host: Host, tmp_path: Path

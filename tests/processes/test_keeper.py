@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.host import JOB, PERIOD, until
 from tests.support.lanes import IN_PID_NAMESPACE
+from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,9 @@ AS_ROOT: dict[str, tuple[str, ...]] = {
     "as another user": (*ANOTHER_USER, "sh", "-c", SLEEP),
     "as another user in a session of its own": (*ANOTHER_USER, "setsid", "-w", "sh", "-c", DEAF),
 }
+
+
+HARDEST = ("with a daemon whose parents are gone", "as another user in a session of its own")
 
 
 def guarded(host: Host, name: str, *options: str) -> Command:
@@ -85,7 +89,7 @@ def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *AS_ROOT])
+@pytest.mark.parametrize("name", quick((*COMMANDS, *AS_ROOT), only=HARDEST))
 def test_after_sigkill_of_the_guard_nothing_of_the_command_lives(host: Host, name: str) -> None:
     """Long before the lease expires."""
     guard = guarded(host, name)
@@ -98,7 +102,7 @@ def test_after_sigkill_of_the_guard_nothing_of_the_command_lives(host: Host, nam
     successor(host)
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *AS_ROOT])
+@pytest.mark.parametrize("name", quick((*COMMANDS, *AS_ROOT), only=HARDEST))
 def test_a_guard_that_is_stopped_alone_has_no_command_when_its_lease_expires(host: Host, name: str) -> None:
     """SIGSTOP; then SIGCONT: 70."""
     guard = guarded(host, name)

@@ -29,6 +29,7 @@ from tests.processes.conftest import ON_SQLITE_AND_POSTGRES, table_url
 from tests.support.host import JOB, Host, until
 from tests.support.lanes import IN_PID_NAMESPACE
 from tests.support.proxy import Mode
+from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -344,7 +345,7 @@ class TestStoreAway:
         assert [event["event"] for event in command.events] == ["unavailable", "available", "leading"]
 
     @pytest.mark.parametrize("script", [TICKING, STUBBORN], ids=["obedient", "stubborn"])
-    @pytest.mark.parametrize("how", [Mode.BLACKHOLE, Mode.RESET])
+    @pytest.mark.parametrize("how", quick((Mode.BLACKHOLE, Mode.RESET), only=[Mode.BLACKHOLE]))
     def test_it_stops_the_command_before_the_lease_is_over_and_leads_again_when_the_ledger_is_back(
         self, remote_host: Host, proxy: Proxy, how: Mode, script: str
     ) -> None:

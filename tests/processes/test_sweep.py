@@ -88,6 +88,7 @@ def test_sixty_ticks_and_twelve_kills_on_every_store(
     record_property("seconds to take over", f"{took[0]:.1f} to {took[-1]:.1f}, median {took[6]:.1f}")
 
 
+@pytest.mark.slow
 def test_a_sweep_takes_over_from_a_sweep_that_was_killed(host: Host) -> None:
     """Its command ends with it, and is begun again by the next one."""
     guard = host.guarded_shell("exec sleep 600", options="--lease 2s")

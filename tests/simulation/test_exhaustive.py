@@ -41,6 +41,7 @@ def test_no_interleaving_breaks_a_promise_within_the_wide_bound(
         record_property(name, covered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False])
 def test_remembering_a_process_by_its_frames_loses_nothing(monkeypatch: pytest.MonkeyPatch, *, same: bool) -> None:
     """Told apart by their whole history instead, the processes reach the very same rows."""

@@ -14,6 +14,7 @@ from cronce.watch.due_ticks import TickVerdict
 from cronce_lambdas import recorder
 from tests.simulation.machines import Machines
 from tests.simulation.rules import BrokenRuleError
+from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ SEEDS = (2, 3)
 DAYS = 0.2
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", quick(SEEDS, only=SEEDS[:1]))
 def test_hours_of_a_fleet_with_its_machines_break_no_promise(seed: int) -> None:
     """Missed ticks are found and caught up, crashed and failed runs are started again; each tick ends in one state."""
     fleet = Machines(seed, days=DAYS)
@@ -59,6 +60,7 @@ def _never_missed(_run: RunRecord | None) -> TickVerdict:
     return TickVerdict.DELIVERED
 
 
+@pytest.mark.slow
 def test_a_recorder_that_starts_nothing_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed and crashed runs are not started again."""
     monkeypatch.setattr(recorder, "after_attempt", _forget)
@@ -66,6 +68,7 @@ def test_a_recorder_that_starts_nothing_again_is_caught(monkeypatch: pytest.Monk
         Machines(1, days=DAYS).run()
 
 
+@pytest.mark.slow
 def test_a_watchdog_that_finds_no_tick_missing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missed tick gets no row."""
     monkeypatch.setattr(look_at_job, "verdict", _never_missed)
@@ -119,6 +122,7 @@ def test_without_a_word_of_ecs_the_watchdog_finds_every_crash() -> None:
     assert fleet.counts["recorder: relaunched"] < fleet.counts["launched: retry"]  # a few, once all is calm
 
 
+@pytest.mark.slow
 def test_a_watchdog_that_finds_no_lost_run_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run always looks alive."""
     monkeypatch.setattr(lost_runs.LostRuns, "_settle_if_lost", lambda _look, _job, run: run is None)

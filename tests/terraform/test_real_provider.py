@@ -87,6 +87,7 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 """What the schema alone accepts, and how the provider refuses it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_it_refuses_is_found(
     with_provider: TerraformWithProvider, known: dict[str, Any], tmp_path: Path, kind: str

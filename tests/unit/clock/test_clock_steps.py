@@ -170,6 +170,7 @@ def random_play(seed: int) -> Play:
     return play
 
 
+@pytest.mark.slow
 def test_the_same_plays_find_a_clock_that_believes_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the store's time ticks are early, and lost or missed."""
     monkeypatch.setattr(StoreTime, "now", lambda self: self._host.now())
