@@ -32,7 +32,7 @@ from cronce import InputInvalidError, Ledger, RecordUnreadableError, Trigger
 from cronce.client.reporting import report
 from cronce.client.time_source import Clock, SystemClock
 from cronce.ecs import CallRefusedError, JobUnknownError, Launcher
-from cronce.ecs.reruns import nominal_time, person_may_start
+from cronce.ecs.eligibility import nominal_time, person_may_start
 from cronce.protocol.by_person import MayNotStart, attempt_after, variables_of
 from cronce.protocol.records import RunRecord
 from cronce.protocol.requests import RefusalReason

@@ -8,7 +8,7 @@ import pytest
 
 from cronce import Claim
 from cronce.cli.actions.may_start import PeriodState, Refuse, Start, in_words, period_state
-from cronce.ecs.reruns import person_may_start
+from cronce.ecs.eligibility import person_may_start
 from cronce.operate.advice import Commands
 from cronce.protocol.by_person import MayStart, decide_for_person
 from cronce.protocol.claiming import Begin, decide

@@ -8,7 +8,7 @@ Scheduler itself, reads the definition from there and fixes the period:
   they need neither RunTask nor the roles of the tasks (docs/adr/0007-one-shot-launches.md).
 
 `definition` is pure and interprets the answer of GetSchedule. `names` derives the name of a launch, so that the
-same launch requested twice happens once. `launcher` calls EventBridge Scheduler and ECS. `reruns` asks the ledger
+same launch requested twice happens once. `launcher` calls EventBridge Scheduler and ECS. `eligibility` asks the ledger
 whether a person's task would be admitted.
 """
 

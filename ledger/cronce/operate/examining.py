@@ -22,11 +22,12 @@ from cronce.client.ledger import Ledger
 from cronce.client.settings import TaskSettings
 from cronce.ecs import JobDefinition, Launcher
 from cronce.operate import checks
-from cronce.operate.access import queues, roles
+from cronce.operate.access import roles
 from cronce.operate.advice import PLAIN, Commands
 from cronce.operate.aws_causes import aws_cause
 from cronce.operate.aws_requests import AwsRequests, Services
 from cronce.operate.checks import Review, State, ok, some, unknown
+from cronce.operate.dead_letters import queues
 from cronce.operate.gathering import why_not
 from cronce.operate.launching import Launching
 from cronce.operate.look_up import looked_at

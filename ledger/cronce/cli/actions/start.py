@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cronce.cli.actions.follow import Tasks
     from cronce.ecs import Launched, NotLaunched
-    from cronce.ecs.reruns import StartableJob
+    from cronce.ecs.eligibility import StartableJob
 
 
 class StartsRuns(Protocol):
@@ -82,7 +82,7 @@ class Starter:
 
     def may_start(self, period: str) -> Start | Refuse:
         """Whether the task of that run would get its claim now."""
-        from cronce.ecs.reruns import person_may_start  # noqa: PLC0415  # only what is used is loaded
+        from cronce.ecs.eligibility import person_may_start  # noqa: PLC0415  # only what is used is loaded
 
         now = datetime.now(UTC)
         try:
@@ -98,7 +98,7 @@ class Starter:
             CallUnavailableError: ECS did not answer. Starting again with the same arguments starts no second task.
         """
         from cronce.ecs import NotLaunched  # noqa: PLC0415  # only what is used is loaded
-        from cronce.ecs.reruns import nominal_time  # noqa: PLC0415
+        from cronce.ecs.eligibility import nominal_time  # noqa: PLC0415
 
         given = variables_of(start.run, forced=start.forced, actor=self._actor, reason=self._reason)
         launched = self._launcher.run(

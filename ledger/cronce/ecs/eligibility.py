@@ -1,4 +1,4 @@
-"""What a person's start follows from: the ledger's rows and the job's definition, as they are now."""
+"""Whether a person may start a run: the ledger's rows and the job's definition, as they are now."""
 
 from __future__ import annotations
 
