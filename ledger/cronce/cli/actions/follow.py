@@ -21,6 +21,9 @@ _LOOKS_AFTER_STOP = 3
 _LONGEST_UNSEEN = timedelta(minutes=10)
 """How long to wait for the claim of a task that ECS does not show, or whose ARN is not known."""
 
+_NOTICEABLE = timedelta(seconds=15)
+"""After this time without a claim a person wants to know what is waited for."""
+
 _MOST_FAILED_LOOKS = 30
 """How many looks in a row may fail before the ledger counts as unavailable; each retries for seconds itself."""
 
@@ -154,11 +157,21 @@ class StartedAttempt:
 
     def _unseen(self, now: datetime) -> AttemptResult | None:
         self._unseen_since = self._unseen_since or now
+        if self.task is not None and now - self._unseen_since >= _NOTICEABLE:
+            self.warning = (
+                f"No claim has come yet. Work that does not ask the ledger makes none; this waits"
+                f" {length(_LONGEST_UNSEEN)} at most."
+            )
         if now - self._unseen_since <= _LONGEST_UNSEEN:
             return None
+        why = (
+            "Its work was not started, or did not ask the ledger."
+            if self.task is not None
+            else "Its task could not be started, or stopped before it claimed; the recorder's log says which."
+        )
         text = (
-            f"unknown: no claim came within {length(_LONGEST_UNSEEN)}. Its task could not be started, or stopped before"
-            f" it claimed; the recorder's log says which. To see the run: cronce show {self.job} {self.period}"
+            f"unknown: no claim came within {length(_LONGEST_UNSEEN)}. {why}"
+            f" To see the run: cronce show {self.job} {self.period}"
         )
         return AttemptResult(ok=False, text=text)
 
