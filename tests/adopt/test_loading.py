@@ -139,6 +139,7 @@ RAILS = {
     "config/schedule.rb": "",
     "app/models/a.rb": "",
     "lib/tasks/x.rb": "",
+    "lib/tasks/clock.rake": "namespace :shop do\n  task clock: :environment do\n  end\nend\n",
     "spec/a.rb": "",
     "clock.rb": "require_relative 'tick'\n",
     "tick.rb": "",
@@ -151,6 +152,8 @@ def test_every_process_of_rails_loads_the_application_and_a_script_does_not() ->
     assert _loaded("rails server -b 0.0.0.0", RAILS) == application
     assert _loaded("sidekiq -C config/sidekiq.yml", RAILS) == application
     assert _loaded("ruby clock.rb", RAILS) == ["clock.rb", "tick.rb"]
+    assert _loaded("rake shop:clock", RAILS) == [*application, "lib/tasks/clock.rake"]
+    assert _loaded("rails shop:other", RAILS) == application
 
 
 def test_a_program_of_go_is_built_from_its_package_and_what_that_imports() -> None:

@@ -215,3 +215,44 @@ def test_an_odd_file_is_taken_to_run(tmp_path: Path) -> None:
         "clock.py": "",
     }
     assert _found(tmp_path, files) == IN_WEB
+
+
+@pytest.mark.parametrize(
+    "dispatch",
+    [
+        "{'web': web, 'clock': clock}[sys.argv[1]]()\n",
+        "sub.add_parser('web').set_defaults(func=web)\nsub.add_parser('clock').set_defaults(func=clock)\n",
+        "c = sub.add_parser('clock', help='x')\nc.set_defaults(func=clock)\n",
+    ],
+)
+def test_a_table_of_commands_picks_what_starts(tmp_path: Path, dispatch: str) -> None:
+    """A function that another word of the command line names does not run."""
+    program = f"import jobs, sys\ndef web(): ...\ndef clock():\n    jobs.scheduler.start()\n{dispatch}"
+    files = {"jobs.py": CLOCK, "app.py": program}
+    assert _found(tmp_path, files, web="python app.py web", clock="python app.py clock") == ONLY_CLOCK
+
+
+@pytest.mark.parametrize(
+    ("settings", "interval", "found"),
+    [
+        ("EVERY_SECONDS = int(os.getenv('EVERY', '21600'))", "settings.EVERY_SECONDS", IN_WEB),
+        ("class Settings(BaseSettings):\n    every: int = 6 * 3600", "settings.every", IN_WEB),
+        ("EVERY = 60", "settings.EVERY", []),
+        ("every = 86400", "every", []),
+    ],
+)
+def test_an_interval_may_be_in_a_module_of_settings(
+    tmp_path: Path, settings: str, interval: str, found: list[str]
+) -> None:
+    """A name of the module, or one in capitals; a variable is none."""
+    loop = f"import time\nfrom app import settings\nwhile True:\n    work()\n    time.sleep({interval})\n"
+    assert _found(tmp_path, {"settings.py": settings + "\n", "web.py": loop, "clock.py": ""}) == found
+
+
+def test_a_script_without_a_suffix_is_python_by_its_first_line(tmp_path: Path) -> None:
+    """As the program that is started, and where the clock is."""
+    script = "#!/usr/bin/env python3\nfrom jobs import scheduler\nscheduler.start()\n"
+    files = {"jobs.py": CLOCK, "web.py": "import jobs\n", "bin/clock": script}
+    assert _found(tmp_path, files, clock="bin/clock") == ONLY_CLOCK
+    files = {"bin/clock": f"#!/usr/bin/env python3\n{CLOCK}scheduler.start()\n", "jobs.py": ""}
+    assert _found(tmp_path, files, clock="./bin/clock") == ONLY_CLOCK

@@ -305,6 +305,38 @@ def test_a_scale_in_a_script_or_makefile_states_the_copies() -> None:
     assert (found["clock"].most, found["clock"].copies) == (3, "scale: 3")
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "name", "most", "stated"),
+    [
+        ("compose.yaml", "docker service scale shop_web=5", "web", 5, "docker service scale shop_web=5"),
+        ("fly.toml", "fly scale count web=4 clock=3", "clock", 3, "fly scale count clock=3"),
+        ("fly.toml", "# fly scale count clock=3", "clock", 1, ""),
+        ("Procfile", "heroku ps:scale web=2 clock=2 -a shop", "clock", 2, "ps:scale clock=2"),
+        ("pod.yaml", "kubectl -n x scale deployment/web --replicas=3", "web", 3, "kubectl scale web --replicas=3"),
+    ],
+)
+def test_commands_of_a_platform_state_the_copies(file: str, text: str, name: str, most: int, stated: str) -> None:
+    """In a script that deploys; not in a comment."""
+    files = {
+        "compose.yaml": "services:\n  web: {image: x}\n",
+        "fly.toml": "[processes]\nweb = 'x'\nclock = 'y'\n",
+        "Procfile": "web: x\nclock: y\n",
+        "pod.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{image: x}]}}}\n",
+    }
+    found = _services({file: files[file], "deploy.sh": f"#!/bin/sh\n{text}\n"})[name]
+    assert (found.most, found.copies) == (most, stated)
+
+
+def test_a_file_that_the_image_has_under_another_name_is_followed() -> None:
+    """`COPY beat/start /start-beat`."""
+    files = {
+        "Dockerfile": 'FROM x\nCOPY --chmod=755 ./beat/start /start-beat\nCOPY --from=y /a /b\nCMD ["/start-beat"]\n',
+        "beat/start": "#!/bin/sh\nexec celery beat\n",
+        "compose.yaml": "services:\n  beat: {build: .}\n",
+    }
+    assert _services(files)["beat"].command == ("celery", "beat")
+
+
 def test_a_compose_file_that_is_no_text_is_noted() -> None:
     """Silence would look like "one copy"."""
     path = PurePosixPath("compose.yaml")

@@ -237,7 +237,7 @@ def unused(clocks: Sequence[FoundClock], files: Files) -> list[FoundClock]:
 @lru_cache(maxsize=4)
 def _anywhere(files: Files) -> PythonReach:
     """All code of the project as if it were one process."""
-    return PythonReach(Loaded(by={path: None for path in files if path.suffix == ".py"}), files, None)
+    return PythonReach(Loaded(by={path: None for path in files if path.suffix in (".py", "")}), files, None)
 
 
 def _way(command: tuple[str, ...], loaded: Loaded, path: PurePosixPath) -> str:

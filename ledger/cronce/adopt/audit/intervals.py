@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?(?:e\d+)?[lLfFdD]?")
 _DURATION = re.compile(
-    r"(?:TimeSpan\.From|Duration\.of|TimeUnit\.|Duration::from_|time\.|datetime\.)?"
+    r"(?:TimeSpan\.From|Duration\.of|TimeUnit\.|Duration::from_|time\.|datetime\.|(?<!_))"
     r"(?P<unit>Milliseconds?|MILLISECONDS|Seconds?|SECONDS|secs|Minutes?|MINUTES|Hours?|HOURS|Days?|DAYS)\b"
     r"(?:\.to\w+)?(?:\((?P<count>[^()]+)\))?"
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
 
+from cronce.adopt.audit.constants import Constants
 from cronce.adopt.audit.imports import IMPORTS, imported
 from cronce.adopt.audit.intervals import seconds_of
 from cronce.adopt.audit.model import Start
@@ -84,8 +85,13 @@ class Match:
     start: Start | None
 
 
-def matches(file: SourceFile) -> list[Match]:
-    """Every match of every rule in the file, in the order of lines."""
+def matches(file: SourceFile, constants: Constants | None = None) -> list[Match]:
+    """Every match of every rule in the file, in the order of lines.
+
+    Args:
+        file: The file.
+        constants: What other files say of its intervals, if they are known.
+    """
     if file.language is None:
         return []
     candidates = [
@@ -101,7 +107,7 @@ def matches(file: SourceFile) -> list[Match]:
     found: list[Match] = []
     for rule in candidates:
         if (names := _imports(rule, imports, file.language)) is not None:
-            found += _matches_of(rule, root, names, file)
+            found += _matches_of(rule, root, names, file, constants)
     return sorted(found, key=lambda match: match.line)
 
 
@@ -123,14 +129,16 @@ def _for_language(language: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules() if language in rule.languages)
 
 
-def _matches_of(rule: Rule, root: SgNode, names: Mapping[str, str], file: SourceFile) -> Iterator[Match]:
+def _matches_of(
+    rule: Rule, root: SgNode, names: Mapping[str, str], file: SourceFile, constants: Constants | None
+) -> Iterator[Match]:
     config: Any = {"rule": rule.find[file.language or ""]}  # read from YAML
     for node in root.find_all(config):
         library = node.get_match("LIB")
         if library is not None and not _is_from(library.text(), names, rule):
             continue
         every = node.get_match("EVERY")
-        if every is not None and (seconds_of(every.text(), file.text, rule.unit) or 0) < LONG:
+        if every is not None and _seconds(every.text(), file.text, rule.unit, constants) < LONG:
             continue
         whole = _whole(node)
         text = whole.text()
@@ -148,6 +156,14 @@ def _matches_of(rule: Rule, root: SgNode, names: Mapping[str, str], file: Source
             is_made=_is_made(rule, node, file.language or ""),
             start=_start(rule, node),
         )
+
+
+def _seconds(expression: str, text: str, unit: float, constants: Constants | None) -> float:
+    """The seconds of an interval by its file, or by a module of settings; 0 if nothing states them."""
+    seconds = seconds_of(expression, text, unit)
+    if seconds is None and constants is not None and (more := constants.lines_for(expression, text)):
+        seconds = seconds_of(expression, f"{text}\n{more}\n", unit)
+    return seconds or 0
 
 
 def _is_made(rule: Rule, node: SgNode, language: str) -> bool:

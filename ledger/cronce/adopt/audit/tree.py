@@ -62,6 +62,9 @@ _TEXT_NAMES = re.compile(
     r"|(docker-)?(entrypoint|start|run|entry|init)|(cron|crontab)s?|\.env(\.[\w.-]+)?",
     re.IGNORECASE,
 )
+_SCRIPT_FOLDERS = _words("cron.d crontabs cron bin sbin exe script scripts docker deploy rootfs")
+"""Folders in which files without a suffix are scripts or crontabs."""
+_INTERPRETER = re.compile(r"#!.*\b(?P<name>python|ruby|node|php)[\d.]*\b")
 _SKIPPED_FOLDERS = _words(
     ".git .hg .svn .tox .nox .venv venv virtualenv .mypy_cache .pytest_cache .ruff_cache .cache .idea .vscode "
     "__pycache__ site-packages node_modules bower_components jspm_packages vendor vendored third_party "
@@ -179,7 +182,7 @@ def is_readable(path: PurePosixPath) -> bool:
         suffix in LANGUAGES
         or suffix in _TEXT_SUFFIXES
         or _TEXT_NAMES.fullmatch(name) is not None
-        or (not path.suffix and any(part in ("cron.d", "crontabs", "cron") for part in path.parts[:-1]))
+        or (not path.suffix and not _SCRIPT_FOLDERS.isdisjoint(path.parts[:-1]))
     )
 
 
@@ -188,6 +191,8 @@ def source(path: PurePosixPath, text: str) -> SourceFile:
     language = LANGUAGES.get(path.suffix.lower())
     if language is None and path.name in ("Rakefile", "Clockfile"):
         language = "ruby"
+    if language is None and not path.suffix and (interpreter := _INTERPRETER.match(text)):
+        language = {"node": "javascript"}.get(interpreter["name"], interpreter["name"])
     return SourceFile(path=path, text=text, language=language, words=words_in(text))
 
 

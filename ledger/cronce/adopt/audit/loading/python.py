@@ -39,7 +39,7 @@ def loaded_by_python(command: Argv, folder: PurePosixPath, files: Files) -> Load
         entries = list(_of_interpreter(command, folder, files, roots))
     elif name in _SERVERS:
         entries = list(_of_server(command, folder, files, roots))
-    elif name.endswith(".py"):
+    elif name.endswith(".py") or _is_script(command[0], folder, files):
         entries = [path] if (path := located(command[0], folder, files)) is not None else []
     else:
         entries = list(_of_script(name, folder, files, roots))
@@ -51,10 +51,16 @@ def loaded_by_python(command: Argv, folder: PurePosixPath, files: Files) -> Load
     by = followed(entries, lambda path: _imports(path, files, roots))
     if any(path.name in ("wsgi.py", "asgi.py") and "django" in (files.text(path) or "") for path in entries):
         by = followed([*by, *_django_apps(folder, files)], lambda path: _imports(path, files, roots))
-    is_run = is_python or name.endswith(".py")
+    is_run = is_python or name.endswith(".py") or _is_script(command[0], folder, files)
     named = " ".join((*command, _script_target(name, folder, files) or ""))
     names = frozenset(re.findall(r":([A-Za-z_]\w*)", named))
     return Loaded(by=by, entries=frozenset(entries) if is_run else frozenset(), names=names)
+
+
+def _is_script(text: str, folder: PurePosixPath, files: Files) -> bool:
+    """Whether it is a file of the project that begins with `#!/usr/bin/env python3`."""
+    path = located(text, folder, files)
+    return path is not None and not path.suffix and re.match(r"#!.*\bpython", files.text(path) or "") is not None
 
 
 def _roots(folder: PurePosixPath, files: Files) -> tuple[PurePosixPath, ...]:
@@ -176,7 +182,7 @@ def _django_apps(folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]
 
 def _imports(path: PurePosixPath, files: Files, roots: tuple[PurePosixPath, ...]) -> Iterator[PurePosixPath]:
     """The modules of the project that a file imports, or names in a string (`import_module`, `include=[...]`)."""
-    if path.suffix != ".py":
+    if path.suffix not in (".py", ""):
         return
     text = files.text(path) or ""
     # A script finds its neighbours first, and so does the folder of a package that is started by a path.

@@ -20,6 +20,7 @@ _CALLED_BY_FRAMEWORKS = re.compile(
     r"(create|make|build|get)_app|setup|ready|handle|application|lifespan|on_starting|\w+_hook"
 )
 _COMMAND = re.compile(r"(?:^|\.)(?:command|subcommand|cli_command)$|^(?:click|typer)\b")
+_SHEBANG = re.compile(r"#!.*\bpython")
 _LONGEST = 400_000
 """Characters of a file that is parsed."""
 
@@ -115,7 +116,7 @@ class PythonReach:
                     yield where, module, node
             return
         for where in self._loaded.by:
-            if where.suffix == ".py" and methods.search(self._text(where)) and (found := self._module(where)):
+            if self._is_python(where) and methods.search(self._text(where)) and (found := self._module(where)):
                 for node in ast.walk(found.tree):
                     if isinstance(node, ast.Attribute | ast.Name) and methods.fullmatch(_last(node)):
                         yield where, found, node
@@ -188,8 +189,18 @@ class PythonReach:
         key = (path, name)
         if key not in self._known:
             self._known[key] = False  # while it is looked up: what calls itself is not called
-            self._known[key] = any(self._node_runs(*mention) for mention in self._mentions(path, name))
+            self._known[key] = any(
+                self._node_runs(*mention) for mention in self._mentions(path, name) if not self._is_of_another(*mention)
+            )
         return self._known[key]
+
+    def _is_of_another(self, path: PurePosixPath, module: Module, node: ast.AST) -> bool:
+        """Whether the name is what another word of the command line means: `{"web": run_web}`, a parser of commands."""
+        words = self._process.argv if self._process is not None else ()
+        named = _word_for(module, node)
+        if named is None or path not in self._loaded.entries or named in words:
+            return False
+        return any(not word.startswith("-") for word in words[words.index("-m") + 2 if "-m" in words else 2 :])
 
     def _is_imported(self, path: PurePosixPath) -> bool:
         """Whether an import of the module runs; True if its way into the process is another one."""
@@ -202,7 +213,7 @@ class PythonReach:
         name = path.parent.name if path.name == "__init__.py" else path.stem
         seen = False
         for where in self._loaded.by:
-            if where == path or where.suffix != ".py" or name not in self._text(where):
+            if where == path or not self._is_python(where) or name not in self._text(where):
                 continue
             if (module := self._module(where)) is None:
                 continue
@@ -218,7 +229,7 @@ class PythonReach:
     def _mentions(self, path: PurePosixPath, name: str) -> Iterator[tuple[PurePosixPath, Module, ast.AST]]:
         """Each use of a name that the file defines, in it and in the files that import it."""
         word = re.compile(rf"\b{re.escape(name)}\b")
-        users = [where for where in self._loaded.by if where.suffix == ".py" and word.search(self._text(where))]
+        users = [where for where in self._loaded.by if self._is_python(where) and word.search(self._text(where))]
         known = [(where, module, _bound(module.tree, name)) for where in users if (module := self._module(where))]
         # A module that imports the name has it, too.
         parts = {*path.with_suffix("").parts, *(where.stem for where, _, (local, _) in known if local)}
@@ -244,13 +255,20 @@ class PythonReach:
         """What a name of settings is set to: at the top of a loaded file, or in a class there."""
         word = re.compile(rf"^[ \t]*{re.escape(name)}\s*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
         for where in self._loaded.by:
-            if where.suffix != ".py" or not word.search(self._text(where)) or (module := self._module(where)) is None:
+            if (
+                not self._is_python(where)
+                or not word.search(self._text(where))
+                or (module := self._module(where)) is None
+            ):
                 continue
             for top in module.tree.body:
                 owner = top if isinstance(top, ast.ClassDef) else None
                 for node in owner.body if owner is not None else [top]:
                     if (value := _set_to(node, name)) is not None:
                         yield where, value, owner
+
+    def _is_python(self, path: PurePosixPath) -> bool:
+        return path.suffix == ".py" or (not path.suffix and _SHEBANG.match(self._text(path)) is not None)
 
     def _text(self, path: PurePosixPath) -> str:
         return self._files.text(path) or ""
@@ -279,6 +297,29 @@ def _set_to(node: ast.stmt, name: str) -> ast.expr | None:
 def _first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _word_for(module: Module, node: ast.AST) -> str | None:
+    """The word of the command line under which a function is given: a key, or the name of a parser for commands."""
+    for inner, outer in module.around(node):
+        if isinstance(outer, ast.Dict) and inner in outer.values:
+            key = outer.keys[outer.values.index(inner)]
+            return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+        if isinstance(outer, ast.stmt):
+            text = ast.unparse(outer) if not hasattr(outer, "body") else ""
+            parser = re.match(r"(\w+)\.set_defaults\(", text)
+            if parser is not None:
+                text = next(
+                    (
+                        ast.unparse(each)
+                        for each in ast.walk(module.tree)
+                        if isinstance(each, ast.Assign) and parser[1] in (_last(target) for target in each.targets)
+                    ),
+                    "",
+                )
+            found = re.search(r"\.add_parser\(['\"]([\w-]+)", text)
+            return found[1] if found is not None else None
+    return None
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -37,12 +37,16 @@ def loaded_by_ruby(command: Argv, folder: PurePosixPath, files: Files) -> Loaded
         given = next((word for word in command[1:] if not word.startswith("-")), "")
         path = located(given, folder, files) if given else None
         entries = [path] if path is not None else []
+    elif (script := located(command[0], folder, files)) is not None and _is_script(script, files):
+        entries = [script]
     elif name in _SERVERS:
         given = option(command, "-r", "--require") or ""
         path = located(given, folder, files) if given.endswith(".rb") else None
         entries = [each for each in (path, folder / "config.ru") if each is not None and each in files]
+        tasks = list(_tasks(command, folder, files)) if name in ("rake", "rails") else []
+        entries += tasks
         if (application := folder / "config" / "application.rb") in files:
-            return _rails(application, folder, files)
+            return _rails(application, folder, files, tasks)
     else:
         return None
     if not entries:
@@ -52,6 +56,23 @@ def loaded_by_ruby(command: Argv, folder: PurePosixPath, files: Files) -> Loaded
     if any(path in by for path in (application, folder / "config" / "environment.rb")) and application in files:
         return _rails(application, folder, files, entries)
     return Loaded(by=by)
+
+
+def _is_script(path: PurePosixPath, files: Files) -> bool:
+    """Whether it is a program of the project's own; `bin/rails` and the like only start what they are called after."""
+    if path.name in _SERVERS or path.suffix not in ("", ".rb"):
+        return False
+    return re.match(r"#!.*\bruby\b", files.text(path) or "") is not None
+
+
+def _tasks(command: Argv, folder: PurePosixPath, files: Files) -> Iterator[PurePosixPath]:
+    """The files that define the task of `rake NAME`, `rails NAMESPACE:NAME`."""
+    given = next((word for word in command[1:] if not word.startswith("-") and "=" not in word), "")
+    name = re.escape(re.split(r"[:\[]", given)[-1]) if "[" not in given else re.escape(re.split(r"[:\[]", given)[-2])
+    defines = re.compile(rf"^\s*task[ (]+(?::\"?{name}\b|[\"']{name}[\"']|{name}:)", re.MULTILINE)
+    for path in files.inside(folder) if given else ():
+        if (path.suffix == ".rake" or path.name == "Rakefile") and defines.search(files.text(path) or ""):
+            yield path
 
 
 def _rails(

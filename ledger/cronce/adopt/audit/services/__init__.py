@@ -9,7 +9,7 @@ from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.services.app_platforms import is_app_platform, read_app_platform
 from cronce.adopt.audit.services.cdk_source import is_cdk_source, read_cdk_source
 from cronce.adopt.audit.services.cloudformation import is_template, read_template
-from cronce.adopt.audit.services.compose import is_compose, read_compose, scaled_by_hand
+from cronce.adopt.audit.services.compose import is_compose, read_compose
 from cronce.adopt.audit.services.ecs import is_ecs, read_ecs
 from cronce.adopt.audit.services.helm import charts, read_chart
 from cronce.adopt.audit.services.instances import is_instances, read_instances
@@ -17,6 +17,7 @@ from cronce.adopt.audit.services.kubernetes import is_kubernetes, read_kubernete
 from cronce.adopt.audit.services.nomad import is_nomad, read_nomad
 from cronce.adopt.audit.services.platforms import is_platform_file, read_platform_file
 from cronce.adopt.audit.services.reading import MOST_CHARACTERS, Reading
+from cronce.adopt.audit.services.scaling import WORDS, scaled_by_hand
 from cronce.adopt.audit.services.terraform import is_terraform, read_terraform
 
 __all__ = ["Reading", "read_services"]
@@ -78,10 +79,9 @@ def read_services(files: Files, *, code: Collection[PurePosixPath] | None = None
     for folder, every in of_charts.items():
         reading.add(read_chart(folder, every, files))
     scripts = [path for path in files if path.suffix in (".sh", ".bash") or path.name in ("Makefile", "package.json")]
-    if any(service.kind == "compose" for service in reading.services):
-        texts = [(path, text) for path in scripts if (text := files.text(path)) and "--scale" in text]
-        reading.services = scaled_by_hand(reading.services, texts)
     reading.add(read_kubernetes(manifests, files))
     reading.add(read_ecs(ecs, files))
     reading.add(read_terraform(terraform, files))
+    texts = [(path, text) for path in scripts if (text := files.text(path)) and any(word in text for word in WORDS)]
+    reading.services = scaled_by_hand(reading.services, texts)
     return reading

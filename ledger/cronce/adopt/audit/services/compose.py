@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import Files, below
-from cronce.adopt.audit.model import FoundService, Place
+from cronce.adopt.audit.model import Place
 from cronce.adopt.audit.services.commands import shell_words
 from cronce.adopt.audit.services.dockerfile import ImageCommand
 from cronce.adopt.audit.services.images import Container, Copies, services_of
@@ -215,21 +214,3 @@ def _settings_of(path: PurePosixPath, files: Files) -> dict[str, str]:
 def _interpolated(text: str, variables: Mapping[str, str]) -> str:
     """The text with the variables that `.env` gives; the others stay as they are."""
     return _VARIABLE.sub(lambda found: variables.get(found["braced"] or found["bare"], found[0]), text)
-
-
-_SCALE = re.compile(r"--scale[ =](?P<name>[\w.-]+)=(?P<count>[0-9]{1,6})")
-
-
-def scaled_by_hand(services: Iterable[FoundService], texts: Iterable[tuple[PurePosixPath, str]]) -> list[FoundService]:
-    """The services, with the copies that `docker compose up --scale NAME=N` in a script or Makefile gives them."""
-    found = list(services)
-    for path, text in texts:
-        for line, words in enumerate(text.splitlines(), start=1):
-            for match in _SCALE.finditer(words) if "compose" in words else ():
-                count = int(match["count"])
-                for index, service in enumerate(found):
-                    if service.kind == "compose" and service.name == match["name"] and (service.most or 0) < count:
-                        place = Place(path=path, line=line)
-                        stated = f"--scale {match['name']}={count}"
-                        found[index] = replace(service, place=place, least=count, most=count, copies=stated)
-    return found

@@ -31,12 +31,13 @@ class ImageCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """What a container of an image starts with."""
+    """What a container of an image starts with; `copied` has the source of each file that is copied to another name."""
 
     entrypoint: ImageCommand | None = None
     cmd: ImageCommand | None = None
     environment: dict[str, str] = field(default_factory=dict)
     workdir: str = ""
+    copied: dict[str, str] = field(default_factory=dict)
 
     def runs(self, *, entrypoint: ImageCommand | None = None, cmd: ImageCommand | None = None) -> ImageCommand | None:
         """The whole command of a container; an entrypoint given for the container clears the image's CMD.
@@ -78,6 +79,8 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
             case "WORKDIR":
                 place = rest.strip().strip("\"'")
                 current = replace(current, workdir=place if place.startswith("/") else f"{current.workdir}/{place}")
+            case "COPY" | "ADD":
+                current = replace(current, copied={**current.copied, **_copied(rest)})
             case "ENV":
                 current = replace(current, environment={**current.environment, **_settings(rest)})
             case _:
@@ -123,6 +126,15 @@ def _command(rest: str, path: PurePosixPath, line: int) -> ImageCommand:
         if isinstance(words, list) and all(isinstance(word, str) for word in words):
             return ImageCommand(words=tuple(words), in_shell=False, place=place)
     return ImageCommand(words=(rest,), in_shell=True, place=place)
+
+
+def _copied(rest: str) -> dict[str, str]:
+    """The source of a single file that gets another name; files of other stages and of the network are not known."""
+    words = [word for word in rest.strip("[]").replace('"', " ").replace(",", " ").split() if word[:2] != "--"]
+    if len(words) != 2 or "--from" in rest or words[1].endswith("/") or "*" in words[0] or "://" in words[0]:
+        return {}
+    source, target = words
+    return {target: source} if source.rpartition("/")[2] != target.rpartition("/")[2] else {}
 
 
 def _settings(rest: str) -> dict[str, str]:

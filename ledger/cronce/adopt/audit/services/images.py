@@ -105,7 +105,8 @@ def services_of(container: Container, copies: Copies, files: Files) -> list[Foun
     if image.workdir and folder is not None:
         folder = folder_of(image.workdir, folder, files) or folder
     # Kustomize, Helm and Compose files often lie in a folder of their own; without a build they say nothing of code.
-    starts = started(command.argv, command.place, folder or ROOT, files, environment) if command is not None else []
+    argv = tuple(image.copied.get(word, word) for word in command.argv) if command is not None else ()
+    starts = started(argv, command.place, folder or ROOT, files, environment) if command is not None else []
     found = []
     for start in starts:
         inside = start.folder or folder

@@ -1,0 +1,3 @@
+<?php
+require __DIR__ . '/lib/mail.php';
+send_pending();

@@ -1,0 +1,6 @@
+from lib.periodic import every
+
+
+@every(hours=6)
+def refresh():
+    ...

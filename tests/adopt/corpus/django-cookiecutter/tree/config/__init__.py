@@ -1,0 +1,1 @@
+from .celery_app import app
