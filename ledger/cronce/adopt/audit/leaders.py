@@ -11,9 +11,7 @@ from cronce.adopt.audit.words import LOCKS, SESSIONS
 
 _SESSION_LOCKS = (
     (
-        re.compile(
-            r"\bpg_(?:try_)?advisory_(?:xact_)?lock\b|\bwith_advisory_lock\b|\bp?g?_?advisory_lock\(|\bpglock\."
-        ),
+        re.compile(r"\bpg_(?:try_)?advisory_(?:xact_)?lock\b|\bwith_advisory_lock\b|\badvisory_lock\(|\bpglock\."),
         "an advisory lock of PostgreSQL",
     ),
     (re.compile(r"(?i)\bselect\s+get_lock\s*\("), "a named lock of MySQL"),
@@ -79,7 +77,7 @@ def in_code(pattern: re.Pattern[str], file: SourceFile) -> bool:
 
 
 def _held(file: SourceFile) -> Iterator[tuple[int, str]]:
-    for pattern, by in _SESSION_LOCKS:
+    for pattern, by in _SESSION_LOCKS if file.has_any(SESSIONS) else ():
         yield from ((start, by) for start in _in_code(pattern, file.text))
     if file.has_any(LOCKS) and _RENEWS.search(file.text):
         yield from ((start, "a lock in Redis that its holder renews") for start, _ in timed_locks(file.text))

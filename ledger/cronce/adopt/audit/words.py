@@ -12,7 +12,8 @@ LOCKS = frozenset(("NX", "nx=", "nx:", "setnx", ".lock(", ".Lock(", "::lock(", "
 """One of them is in every file in which a lock may be acquired."""
 
 SESSIONS = frozenset(
-    ("advisory", "get_lock", "GET_LOCK", "pglock", "lection", "LeaderLatch", "LeaderSelector", "auto_renewal")
+    "advisory_lock advisory_xact_lock get_lock GET_LOCK pglock leaderelection LeaderElector NewElection .Election( "
+    "LeaderLatch LeaderSelector auto_renewal".split()
 )
 """One of them is in every file with a lock that lasts as long as a session."""
 
