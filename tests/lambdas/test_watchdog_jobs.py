@@ -207,6 +207,23 @@ class TestGone:
         del world.scheduler.schedules[gone["Name"]]
         assert world.look(T0 + 5 * MINUTE) == {"gone": 1}
 
+    def test_it_is_reported_however_many_went_before(self) -> None:
+        """More than are remembered, and their names come first."""
+        world = World()
+        for number in range(201):
+            world.define(f"a{number:03}")
+        world.define("zzz")
+        world.look(T0)
+        world.look(T0 + DAY + 6 * MINUTE)
+        for name in [name for name in world.scheduler.schedules if name.startswith("a")]:
+            del world.scheduler.schedules[name]
+        world.look(T0 + DAY + 7 * MINUTE)
+        world.look(T0 + 2 * DAY + 6 * MINUTE)
+        del world.scheduler.schedules["zzz-0123456789ab"]
+        looks = [world.look(T0 + 2 * DAY + minute * MINUTE).get("gone") for minute in (7, 8)]
+        assert looks == [1, None]
+        assert [each["job"] for each in world.events.sent if each["type"] == "Cronce Schedule Gone"][-1] == "zzz"
+
     def test_one_whose_definition_is_invalid_is_not_gone(self) -> None:
         """It is reported as what it is."""
         world = hourly()

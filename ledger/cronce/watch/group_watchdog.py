@@ -30,7 +30,7 @@ _TOGETHER = 100
 """How many jobs are read together, before the first of them is looked at."""
 
 _MOST_GONE = 200
-"""How many schedules that do not exist any more are remembered as reported."""
+"""How many schedules that do not exist any more are remembered as reported: those that were looked at last."""
 
 
 class GroupWatchdog:
@@ -131,7 +131,8 @@ class GroupWatchdog:
         """Report remembered jobs whose schedule does not exist any more, once, and settle their lost runs."""
         reported = {str(name) for name in known} if isinstance(known, list) else set()
         gone: list[str] = []
-        for name in sorted(set(memories) - names)[:_MOST_GONE]:
+        written = {name: row.finished_at or row.claimed_at or look.now for name, row in memories.items()}
+        for name in sorted(set(memories) - names, key=lambda each: (written[each], each), reverse=True)[:_MOST_GONE]:
             memory = from_value(decode_json(memories[name].checkpoint))
             job = None if memory is None else memory.job
             try:
