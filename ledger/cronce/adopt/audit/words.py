@@ -11,10 +11,8 @@ from cronce.adopt.audit.rules import every_rule
 LOCKS = frozenset(("NX", "nx=", "nx:", "setnx", ".lock(", ".Lock(", "::lock(", "edlock.", "lockAtMostFor", "cache.add"))
 """One of them is in every file in which a lock may be acquired."""
 
-SESSIONS = frozenset(
-    "advisory_lock advisory_xact_lock get_lock GET_LOCK pglock leaderelection LeaderElector NewElection .Election( "
-    "LeaderLatch LeaderSelector auto_renewal".split()
-)
+SESSIONS = frozenset(("advisory_lock", "advisory_xact_lock", "get_lock", "GET_LOCK", "pglock", "auto_renewal"))
+SESSIONS |= {"leaderelection", "LeaderElector", "NewElection", ".Election(", "LeaderLatch", "LeaderSelector"}
 """One of them is in every file with a lock that lasts as long as a session."""
 
 TASKS = frozenset(("task",))
