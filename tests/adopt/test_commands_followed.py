@@ -348,3 +348,27 @@ def test_workers_are_counted_in_the_program_and_in_ini_files(
 ) -> None:
     """`uvicorn.run` in the file that is run, and the options of uWSGI."""
     assert workers(tuple(command.split()), {}, ROOT, Files.of(files)) == (processes, stated)
+
+
+NAMED = {
+    "Makefile": "all: web\n\nweb: build\n\t@gunicorn app:app\n\n# x\nclock:\n\t-celery \\\n\t\tbeat\n",
+    "pyproject.toml": '[tool.pdm.scripts]\nserve = "gunicorn a:b"\n[tool.poe.tasks]\nclock = {cmd = "celery beat"}\n',
+    "Pipfile": '[scripts]\njob = "python job.py"\n',
+    "composer.json": '{"scripts": {\n"work": ["@php x", "php artisan queue:work"]}}',
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        ("make web", [("gunicorn app:app", "Makefile", 4)]),
+        ("pdm run serve", [("gunicorn a:b", "pyproject.toml", 2)]),
+        ("poetry run poe clock", [("celery beat", "pyproject.toml", 4)]),
+        ("pipenv run job", [("python job.py", "Pipfile", 2)]),
+        ("composer run work", [("php artisan queue:work", "composer.json", 2)]),
+        ("make none", [("make none", "compose.yaml", 1)]),
+    ],
+)
+def test_a_command_with_a_name_is_followed(command: str, starts: list[tuple[str, str, int]]) -> None:
+    """Targets of a Makefile, and scripts of the files of a package."""
+    assert _starts(command, NAMED) == starts

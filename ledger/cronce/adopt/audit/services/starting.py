@@ -16,6 +16,7 @@ from cronce.adopt.audit.files import ROOT, Files, located
 from cronce.adopt.audit.model import Place
 from cronce.adopt.audit.services.commands import Argv, option, program, shell_words, unwrapped
 from cronce.adopt.audit.services.scripts import commands_of_script
+from cronce.adopt.audit.services.tasks import named_commands
 
 _CD = re.compile(r"\s*cd\s+[\"']?([\w./@-]+)[\"']?\s*(?:&&|;)")
 _DEEPEST = 6
@@ -138,7 +139,8 @@ def _inside(argv: Argv, start: StartedProgram, folder: PurePosixPath, files: Fil
         return [StartedProgram(argv=("sh", "-c", word), place=start.place) for word in argv[1:] if " " in word] or None
     path = located(argv[0], folder, files)
     if path is None:
-        return None
+        named = named_commands(argv, folder, files)
+        return [StartedProgram(argv=("sh", "-c", text), place=place) for text, place in named] if named else None
     text = files.text(path) or ""
     if path.suffix not in (".sh", ".bash") and not _SHEBANG.match(text):
         return None

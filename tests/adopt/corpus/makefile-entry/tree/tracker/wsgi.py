@@ -1,0 +1,2 @@
+from flask import Flask
+application = Flask(__name__)

@@ -1,0 +1,2 @@
+workers 3
+threads 1, 5
