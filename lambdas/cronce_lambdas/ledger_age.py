@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 from cronce.aws.sdk import Service
 from cronce.client.reporting import report
 from cronce.ecs import CallRefusedError, CallUnavailableError
-from cronce.vocabulary.names import ledger_name
+from cronce.stores.urls import region_of, table_of
+from cronce.vocabulary.ledger_urls import is_in_dynamodb
 
 
 class Birth:
@@ -22,12 +23,9 @@ class Birth:
             url: URL of the ledger; only a table in DynamoDB has a creation time.
             client: A botocore or boto3 client for DynamoDB.
         """
-        parts = urlsplit(url)
-        self._table = ledger_name(url) if parts.scheme == "dynamodb" else ""
-        options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        self._dynamodb = Service(
-            "dynamodb", region=options.get("region"), endpoint=options.get("endpoint"), client=client
-        )
+        self._table = table_of(url) if is_in_dynamodb(url) else ""
+        endpoint = parse_qs(urlsplit(url).query).get("endpoint", [None])[-1]
+        self._dynamodb = Service("dynamodb", region=region_of(url), endpoint=endpoint, client=client)
 
     def at(self) -> datetime | None:
         """The creation time; None if it is unknown, which is reported."""

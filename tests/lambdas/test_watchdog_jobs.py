@@ -21,15 +21,25 @@ from cronce.operate.event_bus import EventBus
 from cronce.stores.memory import MemoryStore
 from cronce.vocabulary.names import period_of
 from cronce.watch.group_watchdog import GroupWatchdog
+from cronce_lambdas.ledger_age import Birth
 from cronce_lambdas.settings import PinnedService
 from tests.lambdas.events import CLUSTER, JOB, OTHER, SETTINGS, World
 from tests.lambdas.hourly import hourly
-from tests.support.cloud import T0, client_error, metrics, schedule
+from tests.support.cloud import T0, FakeClient, client_error, metrics, schedule
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 LATE = T0 + SETTINGS.missed_after
 MONTH_AGO: dict[str, Any] = {"CreationDate": T0 - 30 * DAY, "LastModificationDate": T0 - 30 * DAY}
 ALL, LATEST = Policy(catch_up=CatchUp.ALL), Policy(catch_up=CatchUp.LATEST)
+
+
+class FakeTable(FakeClient):
+    """DynamoDB with one table."""
+
+    def describe_table(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """DescribeTable."""
+        self._called("describe_table", request)
+        return {"Table": {"CreationDateTime": T0}}
 
 
 class TestUnreadable:
@@ -178,6 +188,14 @@ class TestBirth:
         world.ledger().release(JOB, "by-hand", actor="ann", force=True)
         world.look(LATE + 2 * HOUR)
         assert world.launches() == []
+
+    @pytest.mark.parametrize("table", ["runs", "arn:aws:dynamodb:us-east-1:444455556666:table/runs"])
+    def test_the_table_is_asked_by_the_name_in_the_url(self, table: str) -> None:
+        """An ARN stays one: the table of another account has no other name."""
+        dynamodb = FakeTable()
+        url = f"dynamodb://{table.replace(':', '%3A').replace('/', '%2F')}?region=us-east-1"
+        assert Birth(url, client=dynamodb).at() == T0
+        assert dynamodb.calls == [("describe_table", {"TableName": table})]
 
     def test_without_an_answer_the_first_look_counts(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The role may be of an earlier version, which may not ask."""

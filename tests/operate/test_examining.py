@@ -240,6 +240,25 @@ def test_the_simulation_is_asked_with_the_conditions_of_the_policies(stack: Stac
     }
 
 
+@pytest.mark.parametrize(
+    ("url", "table"),
+    [
+        ("dynamodb://runs", "arn:aws:dynamodb:eu-west-1:111122223333:table/runs"),
+        ("dynamodb://runs?region=us-east-1", "arn:aws:dynamodb:us-east-1:111122223333:table/runs"),
+        (
+            "dynamodb://arn%3Aaws%3Adynamodb%3Aus-east-1%3A444455556666%3Atable%2Fruns",
+            "arn:aws:dynamodb:us-east-1:444455556666:table/runs",
+        ),
+    ],
+)
+def test_the_simulation_is_about_the_table_of_the_ledger(stack: Stack, url: str, table: str) -> None:
+    """It may be in another Region or account than the cluster."""
+    stack.url = url
+    stack.checks()
+    asked = [request for _, request in stack.services["iam"].calls if tuple(request["ActionNames"]) == CLAIMING]
+    assert [request["ResourceArns"] for request in asked] == [[table]]
+
+
 def test_nothing_is_said_about_task_roles_of_a_ledger_outside_dynamodb(stack: Stack) -> None:
     """IAM does not decide whether they may claim."""
     stack.url = "postgresql://ada@db.example.com/shop"

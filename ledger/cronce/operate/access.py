@@ -16,8 +16,8 @@ from cronce.operate.aws_requests import AwsRequests
 from cronce.operate.checks import Review, State, ok, some
 from cronce.operate.launching import Definitions, revision_of
 from cronce.operate.wording import count
+from cronce.stores.urls import region_of, table_of
 from cronce.vocabulary.ledger_urls import is_in_dynamodb
-from cronce.vocabulary.names import ledger_name
 
 _MOST_ROLES = 20
 
@@ -133,7 +133,9 @@ def _of_schedule(role: str, job: JobDefinition, definitions: Definitions) -> Ite
 
 def _of_task(role: str, job: JobDefinition, url: str) -> _Simulation:
     partition, region, account = (str(job.target["Arn"]).split(":")[part] for part in (1, 3, 4))
-    table = f"arn:{partition}:dynamodb:{region}:{account}:table/{ledger_name(url)}"
+    table = table_of(url)
+    if not table.startswith("arn:"):
+        table = f"arn:{partition}:dynamodb:{region_of(url) or region}:{account}:table/{table}"
     key = _context("dynamodb:LeadingKeys", job.job, kind="stringList")
     return _Simulation(role=role, job=job.job, actions=CLAIMING, resources=[table], context=[key])
 

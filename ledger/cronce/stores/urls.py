@@ -55,10 +55,14 @@ def open_store(url: object, *, lease: timedelta, what: str = "ledger") -> Store:
             raise _unusable(what, url)
 
 
+def table_of(url: str) -> str:
+    """The table in the URL of a ledger in DynamoDB: its name or its ARN."""
+    return _decoded(url.partition("://")[2].partition("?")[0])
+
+
 def region_of(url: str) -> str | None:
     """The Region in a ledger's URL, from its options or the table's ARN; None if it has none."""
-    place, _, query = url.partition("://")[2].partition("?")
-    arn = _decoded(place).split(":")
+    query, arn = url.partition("?")[2], table_of(url).split(":")
     return (_options(query) or {}).get("region") or (arn[3] if arn[0] == "arn" and len(arn) > 3 else None)
 
 
