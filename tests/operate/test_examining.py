@@ -373,6 +373,12 @@ def test_a_log_group_that_is_gone_is_a_problem(stack: Stack) -> None:
     assert stack.wrong() == [("logs", State.PROBLEM)]
 
 
+def test_the_functions_of_a_ledger_are_known_by_its_table(stack: Stack) -> None:
+    """The person's Region is in the environment, and not in the URL."""
+    stack.url = "dynamodb://runs"
+    assert stack.wrong() == []
+
+
 def test_a_stack_without_its_functions_has_two_problems(stack: Stack) -> None:
     """Functions of another ledger do not count."""
     for function in stack.services["lambda"].answers["list_functions"]["Functions"]:

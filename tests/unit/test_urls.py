@@ -12,7 +12,7 @@ import pytest
 from cronce.client.ledger import Ledger
 from cronce.stores.dynamo import DynamoStore
 from cronce.stores.sqlite import SqliteStore
-from cronce.stores.urls import open_store, region_of
+from cronce.stores.urls import is_same_ledger, open_store, region_of
 from cronce.vocabulary.errors import InputInvalidError
 from cronce.vocabulary.ledger_urls import without_password
 from cronce.vocabulary.names import ledger_name
@@ -161,3 +161,26 @@ def test_a_ledger_that_a_program_only_drops_closes_its_file(tmp_path: Path) -> N
 def test_the_name_of_a_ledger_is_decoded() -> None:
     """It is the file's, not the URL's."""
     assert ledger_name("sqlite:////data/my%20runs%23.db") == "my runs#.db"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("dynamodb://runs", "dynamodb://runs?region=eu-west-1", True),
+        ("dynamodb://runs?region=eu-west-1", "dynamodb://runs?endpoint=http://localhost&region=eu-west-1", True),
+        (
+            "dynamodb://runs?region=eu-west-1",
+            "dynamodb://arn%3Aaws%3Adynamodb%3Aeu-west-1%3A111122223333%3Atable%2Fruns",
+            True,
+        ),
+        ("dynamodb://runs?region=eu-west-1", "dynamodb://runs?region=us-east-1", False),
+        ("dynamodb://runs", "dynamodb://other", False),
+        ("sqlite:///runs.db", "sqlite:///runs.db", True),
+        ("sqlite:///runs.db", "dynamodb://runs.db", False),
+        ("", "dynamodb://runs", False),
+    ],
+)
+def test_one_ledger_has_several_urls(one: str, other: str, same: bool) -> None:  # noqa: FBT001
+    """`doctor` of a person whose Region is in the environment is about the functions whose URL has it."""
+    assert is_same_ledger(one, other) is same
+    assert is_same_ledger(other, one) is same

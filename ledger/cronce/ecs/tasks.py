@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cronce.client.settings import TaskSettings
+from cronce.stores.urls import is_same_ledger
 from cronce.vocabulary.environment import JOB, PERIOD, SCHEDULED_TIME
 from cronce.vocabulary.errors import InputInvalidError, InputMissingError
 
@@ -45,6 +46,7 @@ def run_of(task: Mapping[str, Any], ledger: str) -> tuple[str, str] | None:
     try:
         _, environ = job_container(task["overrides"]["containerOverrides"])
         settings = TaskSettings.from_environ(environ)
-        return (settings.required_job(), settings.required_period()) if settings.ledger in (None, ledger) else None
+        is_here = settings.ledger is None or is_same_ledger(settings.ledger, ledger)
+        return (settings.required_job(), settings.required_period()) if is_here else None
     except (KeyError, TypeError, ValueError, AttributeError, InputInvalidError, InputMissingError):
         return None

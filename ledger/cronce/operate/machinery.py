@@ -20,6 +20,7 @@ from cronce.operate.advice import Commands
 from cronce.operate.aws_requests import AwsRequests
 from cronce.operate.checks import Review, State, ok, some, unknown
 from cronce.operate.gathering import why_not
+from cronce.stores.urls import is_same_ledger
 from cronce.vocabulary.environment import LEDGER, PINNED_SERVICES
 from cronce.vocabulary.errors import CronceError
 from cronce.vocabulary.names import ledger_name
@@ -52,7 +53,7 @@ class Machinery:
             yield Review("functions", State.UNKNOWN, found.sentence)
         else:
             every, is_all = found
-            ours = [each for each in every if _variables_of(each).get(LEDGER) == self._url]
+            ours = [each for each in every if is_same_ledger(_variables_of(each).get(LEDGER, ""), self._url)]
             yield from self._functions(ours, "" if is_all else f"among the first {len(every)} functions ")
         yield from self._alarms()
 

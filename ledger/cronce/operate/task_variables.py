@@ -9,9 +9,9 @@ from cronce.ecs import JobDefinition
 from cronce.operate.advice import Step
 from cronce.operate.diagnosis import Diagnosis
 from cronce.operate.wording import visible
+from cronce.stores.urls import is_same_ledger
 from cronce.vocabulary.environment import LEDGER, PERIOD
 from cronce.vocabulary.ledger_urls import is_in_dynamodb, without_password
-from cronce.vocabulary.names import ledger_name
 
 
 def wrong_variable(job: JobDefinition, of_revision: Mapping[str, str], url: str) -> Diagnosis | None:
@@ -31,8 +31,7 @@ def wrong_variable(job: JobDefinition, of_revision: Mapping[str, str], url: str)
             steps=(Step(f"Remove {PERIOD} from the {where}, and deploy the stack."),),
         )
     other = given.get(LEDGER, "")
-    # Only the name of a table says which ledger it is, however Region and options are spelled.
-    if is_in_dynamodb(url) and is_in_dynamodb(other) and ledger_name(other) != ledger_name(url):
+    if is_in_dynamodb(url) and is_in_dynamodb(other) and not is_same_ledger(other, url):
         place = without_password(other)
         return Diagnosis(
             code="other-ledger",

@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.ledger_urls import is_in_dynamodb
+from cronce.vocabulary.names import ledger_name
 
 _ALLOWED = (
     "dynamodb://TABLE?region=REGION&endpoint=URL, postgresql://USER@HOST:PORT/DATABASE, rediss://USER@HOST:PORT,"
@@ -64,6 +66,14 @@ def region_of(url: str) -> str | None:
     """The Region in a ledger's URL, from its options or the table's ARN; None if it has none."""
     query, arn = url.partition("?")[2], table_of(url).split(":")
     return (_options(query) or {}).get("region") or (arn[3] if arn[0] == "arn" and len(arn) > 3 else None)
+
+
+def is_same_ledger(one: str, other: str) -> bool:
+    """True if both URLs name one ledger. One of them may have the Region of its table from the environment."""
+    if not (is_in_dynamodb(one) and is_in_dynamodb(other)):
+        return one == other
+    regions = {region for region in map(region_of, (one, other)) if region}
+    return ledger_name(one) == ledger_name(other) and len(regions) < 2
 
 
 def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *, what: str) -> Store:
