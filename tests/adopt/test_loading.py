@@ -10,6 +10,7 @@ from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.loading import loaded_by
 from cronce.adopt.audit.loading.python_reach import PythonReach
 from cronce.adopt.audit.loading.python_values import Process
+from cronce.adopt.audit.loading.ruby import runs_in_ruby
 
 ROOT = PurePosixPath()
 
@@ -209,3 +210,17 @@ def test_php_loads_the_script_or_the_class_of_the_console_command() -> None:
     assert _loaded("php artisan serve", PHP) == _loaded("php-fpm", PHP) == []
     assert _loaded("php artisan unknown", PHP) is None
     assert _loaded("php", PHP) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "runs_in"),
+    [
+        ("return unless Sidekiq.server?", {"sidekiq"}),
+        ("if defined?(Rails::Server)", {"rails server", "puma"}),
+        ("scheduler = x", {"sidekiq", "rails server", "puma", "ruby clock.rb"}),
+    ],
+)
+def test_code_of_ruby_may_be_for_one_program(text: str, runs_in: set[str]) -> None:
+    """The server of Sidekiq, or a web server."""
+    commands = ("sidekiq", "rails server", "puma", "ruby clock.rb")
+    assert {command for command in commands if runs_in_ruby(text, tuple(command.split()))} == runs_in

@@ -256,3 +256,39 @@ def test_a_script_without_a_suffix_is_python_by_its_first_line(tmp_path: Path) -
     assert _found(tmp_path, files, clock="bin/clock") == ONLY_CLOCK
     files = {"bin/clock": f"#!/usr/bin/env python3\n{CLOCK}scheduler.start()\n", "jobs.py": ""}
     assert _found(tmp_path, files, clock="./bin/clock") == ONLY_CLOCK
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("if leader.is_leader():\n    jobs.scheduler.start()\n", ["clock-with-own-lock"]),
+        ("if socket.gethostname().endswith('-0'):\n    jobs.scheduler.start()\n", ["clock-with-own-lock"]),
+        (
+            "def go():\n    if not elected:\n        return\n    jobs.scheduler.start()\ngo()\n",
+            ["clock-with-own-lock"],
+        ),
+        ("if show_leaderboard:\n    jobs.scheduler.start()\n", IN_WEB),
+        ("if is_leader:\n    pass\njobs.scheduler.start()\n", IN_WEB),
+        ("import sys\nif 'runserver' in sys.argv:\n    jobs.scheduler.start()\n", ["clock-without-service"]),
+    ],
+)
+def test_what_one_copy_starts_is_locked(tmp_path: Path, start: str, expected: list[str]) -> None:
+    """An election, or the first pod of a StatefulSet; and a command that the deployment does not have."""
+    assert _found(tmp_path, {"jobs.py": CLOCK, "web.py": f"import jobs\n{start}", "clock.py": ""}) == expected
+
+
+def test_a_command_that_ends_runs_no_clock(tmp_path: Path) -> None:
+    """A service that only migrates the database is no second one."""
+    files = {
+        "compose.yaml": "services:\n  web: {build: ., command: gunicorn shop.wsgi}\n"
+        "  migrate: {build: ., command: python manage.py migrate}\n",
+        "Dockerfile": "FROM x\n",
+        "manage.py": "",
+        "shop/wsgi.py": "from django.core.wsgi import get_wsgi_application\n",
+        "shop/apps.py": "from shop import jobs\n",
+        "shop/jobs.py": f"{CLOCK}scheduler.start()\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert [finding.rule for finding in audit(tmp_path).findings] == ["clock-in-web-process"]

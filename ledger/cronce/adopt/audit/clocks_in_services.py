@@ -14,6 +14,7 @@ from cronce.adopt.audit.loading import Loaded, loaded_by
 from cronce.adopt.audit.loading.code_reach import LANGUAGES_REACHED, CodeReach, Way
 from cronce.adopt.audit.loading.python_reach import PythonReach
 from cronce.adopt.audit.loading.python_values import Process
+from cronce.adopt.audit.loading.ruby import runs_in_ruby
 from cronce.adopt.audit.model import FoundClock, FoundService
 from cronce.adopt.audit.services.commands import GUARDS, program
 from cronce.adopt.audit.switches import is_on
@@ -23,6 +24,13 @@ _PER_CPU = 2
 """What "one per CPU" counts as: more than one."""
 _LONGEST_COMMAND = 12
 """Lines of a command that is written in several."""
+_ENDS = re.compile(
+    r"manage\.py (?:migrate|collectstatic|check|loaddata|createsuperuser|makemigrations|compilemessages|wait_for_db)\b"
+    r"|\b(?:rails|rake) (?:db|assets|tmp|cache):\w+|^\S*alembic\b|^\S*flask\b.*\bdb (?:upgrade|init|migrate)\b"
+    r"|\bartisan (?:migrate|db:seed|storage:link|key:generate|optimize|\w+:(?:cache|clear))\b"
+    r"|\bconsole (?:doctrine|cache):|\bprisma (?:migrate|db)\b|^\S*aerich\b|\bpip3? install\b"
+)
+"""Commands that prepare something and end: no clock in their code acts."""
 _NOT_OURS = frozenset(
     {"postgres", "redis-server", "valkey-server", "mysqld", "mariadbd", "mongod", "nginx", "rabbitmq-server", "haproxy"}
     | {"traefik", "caddy", "envoy", "memcached", "prometheus", "grafana-server", "sh", "bash", "tail", "sleep"}
@@ -55,7 +63,11 @@ class ClockInService:
 def running(clocks: Sequence[FoundClock], services: Sequence[FoundService], files: Files) -> list[ClockInService]:
     """Each clock with each service that runs it, or may run it. A clock that no service runs is not in the list."""
     loads = _Loads(files, frozenset(name.lower() for each in services for name, _ in each.environment))
-    open_services = [service for service in services if (service.command or ())[:2] not in GUARDS]
+    open_services = [
+        service
+        for service in services
+        if (service.command or ())[:2] not in GUARDS and not _ENDS.search(" ".join(service.command or ()))
+    ]
     found: list[ClockInService] = []
     for service in open_services:
         found += _by_command(service, clocks)
@@ -138,9 +150,13 @@ class _Loads:
             return None
         if path.suffix == ".py" and not self._reached(clock, command, service, loaded):
             return None
+        if path.suffix == ".rb" and not runs_in_ruby(self._files.text(path) or "", command):
+            return None
         if clock.is_once_per_host:
             service = replace(service, processes=1, forks="")
         found = ClockInService(clock=clock, service=service, way=_way(command, loaded, path))
+        if path.suffix == ".py" and not self._reached(clock, command, service, loaded, leads=False):
+            return replace(found, lock="one copy starts it: the leader, or the first")
         return self._in_processes(found, loaded) if _is_reached_by_code(path) else found
 
     def _in_processes(self, found: ClockInService, loaded: Loaded) -> ClockInService | None:
@@ -168,13 +184,15 @@ class _Loads:
             case Way.YES:
                 return found
 
-    def _reached(self, clock: FoundClock, command: tuple[str, ...], service: FoundService, loaded: Loaded) -> bool:
-        key = (command, service.folder, service.environment)
+    def _reached(
+        self, clock: FoundClock, command: tuple[str, ...], service: FoundService, loaded: Loaded, *, leads: bool = True
+    ) -> bool:
+        key = (command, service.folder, service.environment, leads)
         if key not in self._reach:
             process = Process(
                 argv=command, names=loaded.names, environment=dict(service.environment), given=self._given
             )
-            self._reach[key] = PythonReach(loaded, self._files, process)
+            self._reach[key] = PythonReach(loaded, self._files, process, leads=leads)
         return _runs(clock, self._reach[key], _anywhere(self._files))
 
     def possible(self, clock: FoundClock, service: FoundService) -> ClockInService | None:

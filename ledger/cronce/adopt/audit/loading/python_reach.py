@@ -21,6 +21,10 @@ _CALLED_BY_FRAMEWORKS = re.compile(
 )
 _COMMAND = re.compile(r"(?:^|\.)(?:command|subcommand|cli_command)$|^(?:click|typer)\b")
 _SHEBANG = re.compile(r"#!.*\bpython")
+_LEADER = re.compile(
+    r"(?i)\b\w*leader(?!board)\w*\b|\belected\b|['\"]-0['\"]|\bordinal\b|(?:INSTANCE|POD|REPLICA|TASK|NODE)_(?:INDEX|ORDINAL|SLOT)"
+)
+"""A condition that holds in one copy: an election, or the first pod of a StatefulSet."""
 _LONGEST = 400_000
 """Characters of a file that is parsed."""
 
@@ -68,9 +72,11 @@ class PythonReach:
         loaded: The files that it loads.
         files: The project.
         process: Its command and settings; None for any process of the project at all.
+        leads: False for a copy that no election and no number makes the first.
     """
 
-    def __init__(self, loaded: Loaded, files: Files, process: Process | None) -> None:
+    def __init__(self, loaded: Loaded, files: Files, process: Process | None, *, leads: bool = True) -> None:
+        self._leads = leads
         self._files = files
         self._loaded = loaded
         self._process = process
@@ -137,7 +143,8 @@ class PythonReach:
         """Whether no condition around the code, or before it in the same block, rules it out."""
         if isinstance(outer, ast.If | ast.IfExp) and inner is not outer.test:
             wanted = inner in outer.body if isinstance(outer, ast.If) else inner is outer.body
-            if self._truth(path, outer.test) is not wanted and self._truth(path, outer.test) is not None:
+            truth = self._truth(path, outer.test)
+            if truth is not None and truth is not wanted:
                 return False
         if isinstance(outer, _Function | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.Module):
             for before in outer.body:
@@ -152,6 +159,8 @@ class PythonReach:
             return path in self._loaded.entries or self._process is None
         if self._values is None:
             return None
+        if not self._leads and _LEADER.search(text := ast.unparse(test)):
+            return re.match(r"not\b|.*!=|.*\bis not\b", text) is not None
         value = self._values.of(test, path)
         return None if value is UNKNOWN else is_true(value)
 

@@ -66,6 +66,8 @@ class Values:
                 return node.value
             case ast.Name(id=name):
                 return self._named(name, path, depth)
+            case ast.Attribute(value=ast.Name(id="sys"), attr="argv"):
+                return self._words()
             case ast.Attribute(value=ast.Name(id=base), attr=name) if base in _ARGUMENTS:
                 return self._argument(name)
             case ast.Attribute(attr=name):

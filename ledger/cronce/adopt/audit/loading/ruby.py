@@ -58,6 +58,21 @@ def loaded_by_ruby(command: Argv, folder: PurePosixPath, files: Files) -> Loaded
     return Loaded(by=by)
 
 
+_ONLY_IN = (
+    (re.compile(r"Sidekiq\.server\?|Sidekiq\.configure_server"), frozenset({"sidekiq", "sidekiqswarm"})),
+    (
+        re.compile(r"defined\?[( ]*(?:::)?(?:Rails::Server|Puma|Unicorn|PhusionPassenger)"),
+        frozenset({"rails", "puma", "unicorn", "unicorn_rails", "passenger", "rackup", "thin", "falcon", "pitchfork"}),
+    ),
+)
+
+
+def runs_in_ruby(text: str, command: Argv) -> bool:
+    """Whether a file lets its code run in that program: `if Sidekiq.server?`, `if defined?(Rails::Server)`."""
+    name = program(command)
+    return all(name in programs for pattern, programs in _ONLY_IN if pattern.search(text))
+
+
 def _is_script(path: PurePosixPath, files: Files) -> bool:
     """Whether it is a program of the project's own; `bin/rails` and the like only start what they are called after."""
     if path.name in _SERVERS or path.suffix not in ("", ".rb"):
