@@ -122,7 +122,7 @@ class Request:
             part=_part(event),
             page=checked_whole(event.get("page", 1), what="page", least=1, most=10_000),
             job=None if job is None else checked_job(job),
-            periods=_names("periods", event.get("periods", []), checked_period, most=MOST_PERIODS),
+            periods=_names("periods", event.get("periods", []), _listed, most=MOST_PERIODS),
             overdue=None if due is None else parse_scheduled_time(due, what="overdue"),
             repeated={name: event[name] for name in ("days", "jobs") if event.get(name) is not None},
         )
@@ -222,6 +222,8 @@ class Boards:
             return self._ledger.run(job, period)
         except RecordUnreadableError as error:
             return UnreadableRow(job=error.job, key=error.key, problem=error.problem)
+        except InputInvalidError as error:  # something else wrote the row, and the calendar lists it
+            return UnreadableRow(job=job, key=period, problem=str(error))
 
     def _known_jobs(self) -> dict[str, JobDefinition | None]:
         """The jobs that the watchdog remembers."""
@@ -260,6 +262,11 @@ def _names(what: str, given: object, checked: Callable[[object], str], *, most: 
     if not isinstance(given, list) or len(given) > most:
         raise InputInvalidError(what, given, f"a list of at most {most} names")
     return tuple(checked(each) for each in given)
+
+
+def _listed(period: object) -> str:
+    """A period as the calendar lists it: whatever the key of a row has."""
+    return period if isinstance(period, str) else checked_period(period)
 
 
 def _part(event: Mapping[str, Any]) -> str:

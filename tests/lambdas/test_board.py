@@ -240,6 +240,20 @@ def test_no_text_of_the_ledger_becomes_a_tag_or_an_attribute() -> None:
     assert pressed.risky == seen.risky == []
 
 
+@pytest.mark.parametrize("period", [" x", "a#b", "\x1b[2J"])
+def test_a_row_with_a_foreign_key_hides_no_other_run_of_its_day(period: str) -> None:
+    """A press on the day passes on every key that the calendar lists."""
+    store = CountingStore()
+    function = boards([remembered("mail", "s"), run(job="mail", period=period_of(NOW), status=Status.FAILED)], store)
+    store._items["mail", f"run#{period}"] = {"job": "mail", "key": f"run#{period}", "schema": 99}
+    *_, (_, given) = Parsed(show(function)).calls
+    assert sorted(given["periods"]) == sorted([period, period_of(NOW)])
+    html = show(function, **given)
+    assert period_of(NOW) in html
+    assert "is not usable" in html
+    assert "\x1b" not in html
+
+
 def test_a_widget_that_would_be_too_long_has_fewer_jobs_and_says_so() -> None:
     """Names of the greatest length, on every day."""
     rows = []

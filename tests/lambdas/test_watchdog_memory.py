@@ -30,6 +30,8 @@ FULL = Memory(
     pending=(Pending(T0, T0 + 15 * MINUTE),),
     backlog=TICKS,
     launched_at=T0 + SECOND / 3,
+    success_at=T0,
+    searched="2026-11-28T06:00:00Z",
 )
 
 
@@ -60,6 +62,8 @@ def test_a_full_memory_fits_into_a_checkpoint() -> None:
         to_value(FULL) | {"backlog": ["06:00"]},
         to_value(FULL) | {"window": None},
         to_value(FULL) | {"start": 7},
+        to_value(FULL) | {"job": ""},
+        to_value(FULL) | {"job": 7},
     ],
 )
 def test_an_invalid_checkpoint_is_not_a_memory(value: object) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from cronce.schedule import Every, ScheduleInvalidError, Timetable, parse
 from cronce.vocabulary.durations import parse_duration
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import parse_scheduled_time, period_of
+from cronce.vocabulary.names import checked_job, parse_scheduled_time, period_of
 from cronce.watch.jobs import WatchedJob
 
 MOST_JUDGED = 100
@@ -178,7 +178,7 @@ def from_value(value: object) -> Memory | None:
         return Memory(
             timing=timing,
             target=str(value["target"]),
-            job=str(value["job"]) if "job" in value else None,
+            job=checked_job(value["job"]) if "job" in value else None,
             date_in=str(value["date_in"]) if "date_in" in value else None,
             modified_at=_instant(value["modified_at"]),
             since=_instant(value["since"]),
