@@ -292,3 +292,17 @@ def test_a_command_that_ends_runs_no_clock(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert [finding.rule for finding in audit(tmp_path).findings] == ["clock-in-web-process"]
+
+
+def test_a_default_of_a_parameter_is_an_interval(tmp_path: Path) -> None:
+    """What callers give instead is not known."""
+    loop = "def run(work, pause=DAY, times=1):\n    while True:\n        work()\n        time.sleep(pause)\nrun(x)\n"
+    loop = f"import time\nDAY = 86400\n{loop}"
+    assert _found(tmp_path, {"web.py": loop, "clock.py": ""}) == IN_WEB
+
+
+@pytest.mark.parametrize("own", ["schedule.py", "schedule/__init__.py"])
+def test_a_module_of_the_project_is_not_the_library_of_that_name(tmp_path: Path, own: str) -> None:
+    """`import schedule` finds it first."""
+    program = "import schedule\nschedule.every().day.do(print)\nschedule.run_pending()\n"
+    assert _found(tmp_path, {own: "", "web.py": program, "clock.py": ""}) == []

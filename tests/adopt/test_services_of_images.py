@@ -265,7 +265,7 @@ def test_an_image_is_found_by_the_name_of_its_folder() -> None:
 
 
 @pytest.mark.parametrize(
-    "image", ["postgres:17", "valkey/valkey:8", "grafana/grafana", "quay.io/x/y:1", "prom/node-exporter"]
+    "image", ["postgres:17", "valkey/valkey:8", "grafana/grafana", "quay.io/x/y:1", "prom/node-exporter", "node:24"]
 )
 def test_an_image_of_others_is_not_built_here(image: str) -> None:
     """Although the project has one Dockerfile only."""
@@ -274,7 +274,7 @@ def test_an_image_of_others_is_not_built_here(image: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "image", ["shop:1", "shop/web:1", "1.dkr.ecr.eu-west-1.amazonaws.com/x", "${IMAGE}", "ghcr.io/a/shop"]
+    "image", ["shop:1", "shop/node-api:1", "1.dkr.ecr.eu-west-1.amazonaws.com/x", "${IMAGE}", "ghcr.io/a/shop"]
 )
 def test_an_image_that_may_be_ours_is_that_of_the_only_dockerfile(image: str) -> None:
     """The one below `.devcontainer` does not count."""

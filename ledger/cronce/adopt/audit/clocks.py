@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from cronce.adopt.audit.clock_commands import FoundCommand, command_clocks, split_command
-from cronce.adopt.audit.constants import Constants
+from cronce.adopt.audit.elsewhere import Elsewhere
 from cronce.adopt.audit.leaders import NamedLocks, held_lock, in_code, is_once_per_host
 from cronce.adopt.audit.matching import Match, matches
 from cronce.adopt.audit.model import FoundClock, Place, Start
@@ -42,14 +42,14 @@ class Clocks:
 def find_clocks(
     files: Iterable[SourceFile],
     *,
-    constants: Constants | None = None,
+    elsewhere: Elsewhere | None = None,
     done: Callable[[int], object] = lambda _: None,
 ) -> Clocks:
     """Find every clock.
 
     Args:
         files: The project's files.
-        constants: What modules of settings say of intervals.
+        elsewhere: What modules of settings say of intervals.
         done: Called with the number of files judged, now and then.
     """
     projects = _Projects()
@@ -62,7 +62,7 @@ def find_clocks(
             done(number)
         projects.see(file)
         locks.see(file)
-        all_matches += [(file, match) for match in matches(file, constants)]
+        all_matches += [(file, match) for match in matches(file, elsewhere)]
         all_commands += [(file, rule, command) for rule, command in command_clocks(file)]
         all_texts += [(file, rule, line) for rule, line in _text_clocks(file)]
     groups: dict[tuple[PurePosixPath, str, str | None], FoundClock] = {}

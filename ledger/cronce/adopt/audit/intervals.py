@@ -107,6 +107,16 @@ def _constant(name: str, text: str, depth: int) -> _Amount | None:
         rf"\b{re.escape(last)}\s*(?::\s*[\w:.]+\s*)?:?=(?!=)\s*([^;\n#]+?)\s*(?:;|//|#|$)", text, re.MULTILINE
     )
     if found is not None:
-        return _value(found.group(1), text, depth + 1)
+        return _value(_first_value(found.group(1)), text, depth + 1)
     named = _NAMED.fullmatch(last)
     return _Amount(_size(named["unit"]), is_time=True) if named else None
+
+
+def _first_value(text: str) -> str:
+    """The text up to what ends it from outside: `DAY` of `DAY, times=1):`."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth < 0 or (depth == 0 and letter == ","):
+            return text[:place]
+    return text

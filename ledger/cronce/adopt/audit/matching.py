@@ -10,7 +10,7 @@ from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
 
-from cronce.adopt.audit.constants import Constants
+from cronce.adopt.audit.elsewhere import Elsewhere
 from cronce.adopt.audit.imports import IMPORTS, imported
 from cronce.adopt.audit.intervals import seconds_of
 from cronce.adopt.audit.model import Start
@@ -58,6 +58,9 @@ _AROUND = {
 """What a decorator or annotation belongs to."""
 
 
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """A rule matched.
@@ -85,12 +88,12 @@ class Match:
     start: Start | None
 
 
-def matches(file: SourceFile, constants: Constants | None = None) -> list[Match]:
+def matches(file: SourceFile, elsewhere: Elsewhere | None = None) -> list[Match]:
     """Every match of every rule in the file, in the order of lines.
 
     Args:
         file: The file.
-        constants: What other files say of its intervals, if they are known.
+        elsewhere: What other files say of its intervals, if they are known.
     """
     if file.language is None:
         return []
@@ -100,6 +103,9 @@ def matches(file: SourceFile, constants: Constants | None = None) -> list[Match]
         if file.has_any(rule.words) and (rule.path is None or rule.path.search(str(file.path)))
     ]
     candidates = [rule for rule in candidates if _imports(rule, file.text, file.language) is not None]
+    if file.language == "python" and elsewhere is not None:
+        own = [name for name in _IMPORTED.findall(file.text) if elsewhere.has_module(name, file.path)]
+        candidates = [rule for rule in candidates if not any(re.fullmatch(rule.module or "", name) for name in own)]
     if not candidates:
         return []
     root = SgRoot(file.text, file.language).root()
@@ -107,7 +113,7 @@ def matches(file: SourceFile, constants: Constants | None = None) -> list[Match]
     found: list[Match] = []
     for rule in candidates:
         if (names := _imports(rule, imports, file.language)) is not None:
-            found += _matches_of(rule, root, names, file, constants)
+            found += _matches_of(rule, root, names, file, elsewhere)
     return sorted(found, key=lambda match: match.line)
 
 
@@ -130,7 +136,7 @@ def _for_language(language: str) -> tuple[Rule, ...]:
 
 
 def _matches_of(
-    rule: Rule, root: SgNode, names: Mapping[str, str], file: SourceFile, constants: Constants | None
+    rule: Rule, root: SgNode, names: Mapping[str, str], file: SourceFile, elsewhere: Elsewhere | None
 ) -> Iterator[Match]:
     config: Any = {"rule": rule.find[file.language or ""]}  # read from YAML
     for node in root.find_all(config):
@@ -138,7 +144,7 @@ def _matches_of(
         if library is not None and not _is_from(library.text(), names, rule):
             continue
         every = node.get_match("EVERY")
-        if every is not None and _seconds(every.text(), file.text, rule.unit, constants) < LONG:
+        if every is not None and _seconds(every.text(), file.text, rule.unit, elsewhere) < LONG:
             continue
         whole = _whole(node)
         text = whole.text()
@@ -158,10 +164,10 @@ def _matches_of(
         )
 
 
-def _seconds(expression: str, text: str, unit: float, constants: Constants | None) -> float:
+def _seconds(expression: str, text: str, unit: float, elsewhere: Elsewhere | None) -> float:
     """The seconds of an interval by its file, or by a module of settings; 0 if nothing states them."""
     seconds = seconds_of(expression, text, unit)
-    if seconds is None and constants is not None and (more := constants.lines_for(expression, text)):
+    if seconds is None and elsewhere is not None and (more := elsewhere.lines_for(expression, text)):
         seconds = seconds_of(expression, f"{text}\n{more}\n", unit)
     return seconds or 0
 

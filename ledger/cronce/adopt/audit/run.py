@@ -17,7 +17,7 @@ from cronce.adopt.audit.checklist import (
     may_have_tasks,
 )
 from cronce.adopt.audit.clocks import find_clocks
-from cronce.adopt.audit.constants import Constants
+from cronce.adopt.audit.elsewhere import Elsewhere
 from cronce.adopt.audit.ignores import Ignore, ignores_in, wrong_ignores
 from cronce.adopt.audit.join import join
 from cronce.adopt.audit.model import AuditFinding, FoundClock, FoundService, Place, Severity
@@ -64,8 +64,8 @@ def audit(root: Path, *, done: Callable[[str, int], object] = lambda _what, _cou
     """
     tree = walk(root, done=lambda count: done("files listed", count))
     notes = _Notes()
-    constants = Constants(tree.files)
-    found = find_clocks(notes.of(tree.sources()), constants=constants, done=lambda count: done("files read", count))
+    elsewhere = Elsewhere(tree.files)
+    found = find_clocks(notes.of(tree.sources()), elsewhere=elsewhere, done=lambda count: done("files read", count))
     clocks = [clock for clock in found.found if not notes.hide(clock.place, {clock.rule})]
     reading = read_services(tree.files, code=notes.deploying)
     hidden = [clock for clock in found.found if clock not in clocks]

@@ -17,7 +17,8 @@ from cronce.adopt.audit.loading.loaded import Loaded
 from cronce.adopt.audit.loading.python_values import UNKNOWN, Process, Values, is_true
 
 _CALLED_BY_FRAMEWORKS = re.compile(
-    r"(create|make|build|get)_app|setup|ready|handle|application|lifespan|on_starting|\w+_hook"
+    r"(create|make|build|get)_app|setup|ready|handle|application|lifespan|\w+_hook"
+    r"|on_starting|on_reload|when_ready|pre_fork|post_fork|post_worker_init"
 )
 _COMMAND = re.compile(r"(?:^|\.)(?:command|subcommand|cli_command)$|^(?:click|typer)\b")
 _SHEBANG = re.compile(r"#!.*\bpython")

@@ -205,7 +205,8 @@ def _is_of_others(image: str) -> bool:
 
 
 def _has_name_of_others(image: str) -> bool:
-    return any(part in _OF_OTHERS for part in re.split(r"[-_]", _name_of(image)))
+    known = _OF_OTHERS if "/" in image else _OF_OTHERS | _LANGUAGES
+    return any(part in known for part in re.split(r"[-_]", _name_of(image)))
 
 
 @lru_cache(maxsize=4)
@@ -246,13 +247,14 @@ _IMAGE = re.compile(r"[\"']?\bimage[\"']?\s*[:=]\s*[\"']?([^\s\"',}]+)")
 _PUBLIC_HOSTS = frozenset(
     {"quay.io", "registry.k8s.io", "k8s.gcr.io", "mcr.microsoft.com", "public.ecr.aws", "docker.elastic.co"}
 )
+_LANGUAGES = names("python node ruby golang openjdk temurin php composer maven gradle rust debian ubuntu alpine")
+"""Images that others build on: `node` is one, `shop/node` and `shop/node-api` are not."""
 _OF_OTHERS = names(
-    "python node ruby golang openjdk temurin php composer maven gradle rust debian ubuntu redis valkey keydb "
-    "dragonfly postgres postgresql postgis pgvector pgbouncer pgadmin4 mysql mariadb mongo mongodb nginx traefik "
-    "caddy haproxy envoy grafana prometheus alertmanager loki tempo promtail rabbitmq kafka zookeeper redpanda "
-    "nats memcached elasticsearch opensearch kibana logstash fluentd fluentbit vector minio localstack mailhog "
+    "redis valkey keydb dragonfly postgres postgresql postgis pgvector pgbouncer pgadmin4 mysql mariadb mongo mongodb "
+    "nginx traefik caddy haproxy envoy grafana prometheus alertmanager loki tempo promtail rabbitmq kafka zookeeper "
+    "redpanda nats memcached elasticsearch opensearch kibana logstash fluentd fluentbit vector minio localstack mailhog "
     "mailpit maildev adminer jaeger opentelemetry otel collector vault consul etcd keycloak meilisearch typesense "
     "clickhouse influxdb telegraf cadvisor exporter datadog cloudflared certbot watchtower ofelia flower busybox "
-    "alpine curl git selenium chrome browserless gotenberg tika imgproxy soketi vernemq mosquitto timescaledb "
+    "curl git selenium chrome browserless gotenberg tika imgproxy soketi vernemq mosquitto timescaledb "
     "cockroach cassandra neo4j portainer"
 )

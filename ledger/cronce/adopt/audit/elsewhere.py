@@ -1,4 +1,4 @@
-"""Constants of a project's modules of settings, for intervals that another file states."""
+"""What other files of a project say: constants in modules of settings, and modules with the name of a library."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MOST = 200
 _MOST_NAMES = 8
 
 
-class Constants:
-    """Where the modules of settings say what a name is.
+class Elsewhere:
+    """What other files say.
 
     Args:
         files: The project.
@@ -34,6 +34,14 @@ class Constants:
                 names |= self._names(local[1])
         found = (self._definition(name) for name in sorted(names)[:_MOST_NAMES])
         return "\n".join(line for line in found if line)
+
+    def has_module(self, name: str, path: PurePosixPath) -> bool:
+        """Whether `import NAME` in that Python file finds a module of the project before any library."""
+        roots = {PurePosixPath(), PurePosixPath("src")}
+        if path.parent / "__init__.py" not in self._files:
+            roots.add(path.parent)
+        files = (each for root in roots for each in (root / f"{name}.py", root / name / "__init__.py"))
+        return any(each in self._files and each != path for each in files)
 
     @staticmethod
     def _names(expression: str) -> set[str]:

@@ -1,0 +1,3 @@
+class CleanupJob
+  include Sidekiq::Job
+end

@@ -1,0 +1,3 @@
+from core.clock import scheduler
+
+scheduler.start()
