@@ -8,6 +8,7 @@ from cronce.vocabulary import errors
 from cronce.vocabulary.errors import (
     ClockSkewError,
     CronceError,
+    Found,
     InputInvalidError,
     InputMissingError,
     LeaseLostError,
@@ -75,3 +76,11 @@ def test_a_lost_lease_names_attempt_job_and_period() -> None:
     error = LeaseLostError("digest", "2026", 2, "its row is gone")
     assert str(error).startswith("attempt 2 of digest 2026 no longer holds its run: its row is gone; stop the work")
     assert (error.job, error.period, error.attempt, error.why) == ("digest", "2026", 2, "its row is gone")
+
+
+def test_what_was_found_is_told_in_words_and_a_value_in_quotes() -> None:
+    """`'nothing' is not usable` reads as if somebody had written nothing."""
+    assert str(InputInvalidError("jobs", "nothing", "a job")) == "jobs: 'nothing' is not usable; allowed: a job"
+    found = InputInvalidError("jobs", Found("nothing, \x1b[2J"), "a job")
+    assert str(found) == "jobs: nothing, \\x1b[2J; allowed: a job"
+    assert str(found.called("x")) == "x: nothing, \\x1b[2J; allowed: a job"

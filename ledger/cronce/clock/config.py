@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cronce.schedule import Every, Kind, PeriodForm, ScheduleInvalidError, Timetable, joined, parse
 from cronce.vocabulary.durations import format_duration, parse_duration
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.names import checked_job
 from cronce.vocabulary.policy import CatchUp
 
@@ -188,7 +188,7 @@ def config_from_toml(text: str, *, what: str) -> tuple[ClockJob, ...]:
     try:
         given = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputInvalidError(what, str(error), "a TOML document") from None
+        raise InputInvalidError(what, Found(error), "a TOML document") from None
     return parse_config(given, what=what)
 
 
@@ -225,7 +225,7 @@ def config_from_json(text: str, *, what: str) -> tuple[ClockJob, ...]:
     try:
         given = json.loads(text, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise InputInvalidError(what, str(error), "a JSON object, each name once") from None
+        raise InputInvalidError(what, Found(error), "a JSON object, each name once") from None
     return parse_config(given, what=what)
 
 
@@ -290,7 +290,11 @@ def _job(name: str, given: object, where: str) -> ClockJob:
 def _timetable(fields: Mapping[str, object], where: str) -> Timetable | None:
     expression, interval = fields.get("schedule"), fields.get("every")
     if expression is not None and interval is not None:
-        raise InputInvalidError(where, "both", "one of schedule and every, or neither for a job that only people start")
+        raise InputInvalidError(
+            where,
+            Found("schedule and every"),
+            "one of them, or neither for a job that only people start",
+        )
     if expression is None and "timezone" in fields:
         allowed = "no timezone without schedule: the ticks of every are multiples since 1970-01-01T00:00Z"
         raise InputInvalidError(f"{where}.timezone", fields["timezone"], allowed)
@@ -363,7 +367,7 @@ def _target(given: object, where: str) -> Target:
     allowed = f"exactly one of {', '.join(_TARGETS)}"
     target = _mapping(given, where, allowed)
     if len(target) != 1 or next(iter(target)) not in _TARGETS:
-        raise InputInvalidError(where, ", ".join(target) or "nothing", allowed)
+        raise InputInvalidError(where, ", ".join(target) or Found("nothing"), allowed)
     ((kind, value),) = target.items()
     return _TARGETS[kind](value, f"{where}.{kind}")
 
@@ -415,7 +419,7 @@ _TARGETS: Mapping[str, Callable[[object, str], Target]] = {
 
 def _mapping(value: object, where: str, allowed: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise InputInvalidError(where, "nothing" if value is None else value, allowed)
+        raise InputInvalidError(where, Found("nothing") if value is None else value, allowed)
     return value
 
 

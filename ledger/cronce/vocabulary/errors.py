@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "ClockSkewError",
     "CronceError",
+    "Found",
     "InputInvalidError",
     "InputMissingError",
     "LeaseLostError",
@@ -20,6 +21,15 @@ __all__ = [
 
 class CronceError(Exception):
     """The root of all errors; the message says what failed, where, and what to do."""
+
+
+class Found(str):
+    """What was found in place of a value, in words: an error shows it without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in self)
 
 
 class InputInvalidError(CronceError):
@@ -35,7 +45,8 @@ class InputInvalidError(CronceError):
         self.what = what
         self.value = value
         self.allowed = allowed
-        super().__init__(f"{what}: {_shown(value)} is not usable; allowed: {allowed}")
+        told = _shown(value) if isinstance(value, Found) else f"{_shown(value)} is not usable"
+        super().__init__(f"{what}: {told}; allowed: {allowed}")
 
     def called(self, what: str) -> InputInvalidError:
         """The same error under another name of the value: the one under which it was given."""

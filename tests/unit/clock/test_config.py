@@ -177,7 +177,7 @@ def test_a_period_is_the_time_of_its_tick_or_its_local_day() -> None:
         ({"jobs": {"a" * 101: {}}}, "CRONCE_CLOCK: jobs", "1 to 100"),
         ({"jobs": {"beat": "10s"}}, "jobs.beat", "schedule, every"),
         (fields(evry="10s"), "jobs.beat", "schedule, every"),
-        (fields(schedule="0 6 * * *"), "jobs.beat", "one of schedule and every"),
+        (fields(schedule="0 6 * * *"), "jobs.beat", "one of them, or neither"),
         (fields(every=None, timezone="UTC"), "jobs.beat.timezone", "no timezone without schedule"),
         (fields(suspend="no"), "jobs.beat.suspend", "true or false"),
         (fields(suspend=0), "jobs.beat.suspend", "true or false"),

@@ -27,7 +27,7 @@ from cronce.adopt.convert.writers.cdk import write_cdk
 from cronce.adopt.convert.writers.clock import write_clock
 from cronce.adopt.convert.writers.remarks import Header
 from cronce.adopt.convert.writers.terraform import write_terraform
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 
 MOST_SOURCE_BYTES = 5_000_000
 """Bytes of a file that are read."""
@@ -128,7 +128,7 @@ def convert(kind: str, sources: Sequence[Source], target: ImportTarget, *, skip:
     if refused:
         raise _refusal(refused)
     if not jobs:
-        raise InputInvalidError(", ".join(source.file for source in sources), "no job", "at least one job")
+        raise InputInvalidError(", ".join(source.file for source in sources), Found("no job"), "at least one job")
     named = named_apart(merged(jobs))
     header = Header(
         count=len(named), files=[source.file for source in sources], kind=kind, differences=KINDS[kind].differences

@@ -27,7 +27,7 @@ from cronce.vocabulary.environment import (
     POLICY,
     SCHEDULE_GROUP,
 )
-from cronce.vocabulary.errors import CronceError, InputInvalidError
+from cronce.vocabulary.errors import CronceError, Found, InputInvalidError
 from cronce.vocabulary.names import checked_job
 from cronce.vocabulary.policy import CatchUp, Policy
 
@@ -232,7 +232,7 @@ def _resources(document: object) -> Iterator[tuple[str, str, Mapping[str, Any]]]
         root = (document.get("planned_values") or document.get("values") or {}).get("root_module")
     if not isinstance(root, dict):
         allowed = "what `terraform show -json PLAN` prints, with planned_values or values"
-        raise InputInvalidError("FILE", "another document", allowed)
+        raise InputInvalidError("FILE", Found("another document"), allowed)
     modules = [root]
     while modules:
         module = modules.pop(0)

@@ -15,7 +15,7 @@ from cronce.adopt.convert import timing
 from cronce.adopt.convert.model import CommandWork, Job, Notes, RefusedJob, Source, SourceLine, When
 from cronce.adopt.convert.naming import clean_name
 from cronce.adopt.convert.sources.ecs_overrides import note_command
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 CELERY_DEFAULTS = (
@@ -43,7 +43,7 @@ def read_celery(source: Source) -> Iterator[Job | RefusedJob]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"{source.file}:{error.lineno}" if isinstance(error, SyntaxError) else source.file
         said = error.msg if isinstance(error, SyntaxError) else "a NUL byte or too much nesting"
-        raise InputInvalidError(where, said, "a file in Python") from None
+        raise InputInvalidError(where, Found(said), "a file in Python") from None
     module = _Module(source.file, tree)
     found = [value for name, value in module.settings() if name in _SCHEDULES]
     for call in ast.walk(tree):
@@ -52,7 +52,7 @@ def read_celery(source: Source) -> Iterator[Job | RefusedJob]:
             allowed = "an entry of beat_schedule, in which the task is named by text"
             raise InputInvalidError(where, "add_periodic_task", allowed)
     if not found:
-        raise InputInvalidError(source.file, "no beat schedule", " = {...}, ".join(_SCHEDULES) + " = {...}")
+        raise InputInvalidError(source.file, Found("no beat schedule"), " = {...}, ".join(_SCHEDULES) + " = {...}")
     for value in found:
         schedule = module.resolved(value)
         if not isinstance(schedule, ast.Dict):

@@ -24,7 +24,7 @@ from cronce.adopt.convert.sources.ecs_overrides import (
     providers_of,
 )
 from cronce.adopt.convert.sources.fields import Fields, Value, yaml_documents
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 ECSCHEDULE_DEFAULTS = (
@@ -55,7 +55,7 @@ def read_ecschedule(source: Source) -> Iterator[Job | RefusedJob]:
         lines[number] = _TEMPLATE.sub(lambda call, at=number: _evaluated(call["call"], defaults, at + 1), line)  # type: ignore[misc]
     found = yaml_documents("\n".join(lines), source.file)
     if len(found) != 1:
-        raise InputInvalidError(source.file, f"{len(found)} documents", "one document with rules:")
+        raise InputInvalidError(source.file, Found(f"{len(found)} documents"), "one document with rules:")
     config = found[0].fields()
     rules = config.need("rules", "the list of rules of a configuration of ecschedule")
     base = {name: value for name in _OF_THE_WHOLE if (value := config.take(name)) is not None}

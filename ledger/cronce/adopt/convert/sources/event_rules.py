@@ -26,7 +26,7 @@ from cronce.adopt.convert.sources.ecs_overrides import (
     providers_of,
 )
 from cronce.adopt.convert.sources.fields import Fields, Value, yaml_documents
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 RULE_DEFAULTS = (
@@ -95,7 +95,7 @@ def _job(fields: Fields, rule: Value, name: str, given: str, targets: Value | No
         raise rule.refused("a name with a letter or a digit")
     notes.renamed("Name", given, name)
     if (pattern := fields.take("EventPattern")) is not None:
-        raise InputInvalidError(pattern.where, "an event pattern", "a schedule; a rule for events stays a rule")
+        raise InputInvalidError(pattern.where, Found("an event pattern"), "a schedule; a rule for events stays a rule")
     schedule = fields.need("ScheduleExpression", "the schedule of the rule")
     when = timing.eventbridge(schedule.text(), notes, "ScheduleExpression", schedule.where, line=schedule.line)
     notes.stated("time zone", "UTC", "EventBridge rules have no other")

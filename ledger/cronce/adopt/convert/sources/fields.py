@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cronce.adopt.convert.model import Notes
-from cronce.vocabulary.errors import InputInvalidError, InputMissingError
+from cronce.vocabulary.errors import Found, InputInvalidError, InputMissingError
 
 if TYPE_CHECKING:
     from yaml.nodes import Node as YamlNode
@@ -171,13 +171,13 @@ def yaml_documents(text: str, file: str) -> list[Value]:
     try:
         nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
     except yaml.reader.ReaderError as error:
-        raise InputInvalidError(file, f"character {error.character!r}", "YAML or JSON in UTF-8") from None
+        raise InputInvalidError(file, Found(f"character {error.character!r}"), "YAML or JSON in UTF-8") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}" if mark else file
-        raise InputInvalidError(where, error.problem or str(error), "YAML or JSON") from None
+        raise InputInvalidError(where, Found(error.problem or error), "YAML or JSON") from None
     except RecursionError:
-        raise InputInvalidError(file, "values in values", f"at most {_DEEPEST} of them in one another") from None
+        raise InputInvalidError(file, Found("values in values"), f"at most {_DEEPEST} of them in one another") from None
     reading = _Reading(file)
     return [reading.value(node, "", 0) for node in nodes]
 
@@ -193,7 +193,7 @@ class _Reading:
         if self._count > _MOST_VALUES or depth > _DEEPEST:
             what = f"{self._file}:{line}"
             limits = f"at most {_MOST_VALUES} values, at most {_DEEPEST} in one another"
-            raise InputInvalidError(what, "values in values", limits)
+            raise InputInvalidError(what, Found("values in values"), limits)
         content: Mapping[str, Value] | list[Value] | str | None
         match node.value:
             case str() as text:
@@ -213,7 +213,9 @@ class _Reading:
         for key, each in node.value:
             name, line = key.value, key.start_mark.line + 1
             if not isinstance(name, str):
-                raise InputInvalidError(f"{self._file}:{line}", "a mapping as a name", "text as the name of a field")
+                raise InputInvalidError(
+                    f"{self._file}:{line}", Found("a mapping as a name"), "text as the name of a field"
+                )
             if key.tag.endswith(":merge"):
                 for other in each.value if each.tag == _SEQUENCE else [each]:
                     value = self.value(other, path, depth + 1)

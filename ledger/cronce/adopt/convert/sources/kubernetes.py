@@ -17,7 +17,7 @@ from cronce.adopt.convert.secrecy import may_be_secret
 from cronce.adopt.convert.sources.ecs_overrides import note_command
 from cronce.adopt.convert.sources.fargate import size_on_fargate
 from cronce.adopt.convert.sources.fields import Fields, Value, yaml_documents
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import CatchUp, ConcurrencyPolicy, Policy
 
 CRONJOB_DEFAULTS = (
@@ -103,7 +103,7 @@ def read_cronjobs(source: Source) -> Iterator[Job | RefusedJob]:
         InputMissingError: A field is missing without which nothing can be read.
     """
     if re.search(r"^\s*(?:[A-Za-z-]+:\s*|-\s*)?\{\{", source.text, re.MULTILINE):
-        raise InputInvalidError(source.file, "a template of Helm", "a manifest; `helm template CHART` writes it")
+        raise InputInvalidError(source.file, Found("a template of Helm"), "a manifest; `helm template CHART` writes it")
     for document in yaml_documents(source.text, source.file):
         yield from _objects(document, source)
 

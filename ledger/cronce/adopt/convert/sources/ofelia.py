@@ -27,7 +27,7 @@ from cronce.adopt.convert.model import (
 from cronce.adopt.convert.naming import clean_name
 from cronce.adopt.convert.sources.ecs_overrides import environment_of, note_command
 from cronce.adopt.convert.sources.fields import Value, yaml_documents
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 OFELIA_DEFAULTS = (
@@ -199,7 +199,7 @@ def _job(section: _Section, name: str, zone: str | None, notes: Notes, shared: _
 def _when(section: _Section, zone: str | None, notes: Notes) -> When:
     schedule = section.take("schedule")
     if schedule is None:
-        raise InputInvalidError(str(section.place), "no schedule", "schedule = EXPRESSION")
+        raise InputInvalidError(str(section.place), Found("no schedule"), "schedule = EXPRESSION")
     text, line = schedule
     what = f"{section.place.file}:{line}: schedule"
     words = text.split()
@@ -233,7 +233,7 @@ def _work(section: _Section, name: str, notes: Notes) -> ImportedWork:
     if image is not None:
         notes.left("image", image[0], "this kind of job runs in a container that exists", line=image[1])
     if not words:
-        raise InputInvalidError(str(section.place), "no command", "command = COMMAND")
+        raise InputInvalidError(str(section.place), Found("no command"), "command = COMMAND")
     return CommandWork(command=words)
 
 

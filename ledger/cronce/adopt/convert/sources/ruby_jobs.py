@@ -15,7 +15,7 @@ from cronce.adopt.convert.naming import clean_name
 from cronce.adopt.convert.sources.ecs_overrides import note_command
 from cronce.adopt.convert.sources.fields import Fields, Value, yaml_documents
 from cronce.adopt.convert.sources.fugit import fugit, interval_of
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 RUBY_DEFAULTS = (
@@ -57,7 +57,7 @@ def read_good_job(source: Source) -> Iterator[Job | RefusedJob]:
 
 def _read(source: Source, *, active_job: bool) -> Iterator[Job | RefusedJob]:
     if "<%" in source.text:
-        raise InputInvalidError(source.file, "a template of ERB", "YAML without <% %>; `erb FILE` writes it")
+        raise InputInvalidError(source.file, Found("a template of ERB"), "YAML without <% %>; `erb FILE` writes it")
     if re.search(r"^\s*(?:Rails\.|config\.|Sidekiq\b)", source.text, re.MULTILINE):
         allowed = "YAML; in a Rails console, `puts Rails.application.config.good_job.cron.deep_stringify_keys.to_yaml`"
         raise InputInvalidError(source.file, "Ruby", allowed)
@@ -156,7 +156,7 @@ def _when(fields: Fields, zone: str | None, notes: Notes) -> When:
     once = fields.take("at", "in")
     if once is not None:
         raise once.refused("cron, every or interval: a job that runs once needs no schedule")
-    raise InputInvalidError(fields.of.where, "no cron", "cron, every or interval")
+    raise InputInvalidError(fields.of.where, Found("no cron"), "cron, every or interval")
 
 
 def _settings(fields: Fields, notes: Notes) -> str:

@@ -17,7 +17,7 @@ from cronce.adopt.convert.naming import name_of_command
 from cronce.adopt.convert.sources.crontab import command_words
 from cronce.adopt.convert.sources.ecs_overrides import environment_of, note_command
 from cronce.schedule import joined
-from cronce.vocabulary.errors import InputInvalidError
+from cronce.vocabulary.errors import Found, InputInvalidError
 from cronce.vocabulary.policy import ConcurrencyPolicy, Policy
 
 WHENEVER_DEFAULTS = (
@@ -87,7 +87,7 @@ def read_whenever(source: Source) -> Iterator[Job | RefusedJob]:
             else:
                 _set(statement, number, settings, source)
     if block is not None or pending:
-        raise InputInvalidError(f"{source.file}:{block[1] if block else pending_line}", "no end", _INSTEAD)
+        raise InputInvalidError(f"{source.file}:{block[1] if block else pending_line}", Found("no end"), _INSTEAD)
 
 
 def _without_comment(line: str) -> str:
