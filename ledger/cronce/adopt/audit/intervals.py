@@ -17,7 +17,9 @@ _TEXT = re.compile(
     r"\w*\(?\s*[\"'`](\d+)\s*(s|m|h|d|w|secs?|mins?|seconds?|minutes?|hours?|hrs?|days?|weeks?)[\"'`]\s*\)?"
 )
 _CONVERTED = re.compile(r"(seconds|minutes|hours|days|weeks)To(?:Milliseconds|Seconds|Minutes)\(([^()]+)\)")
-_AS_NUMBER = re.compile(r"\.(?:to(?:Millis|Seconds)\w*|inWhole\w+|Total\w+|as_\w+|in_\w+)(?:\(\))?$|\s+as\s+\w+$")
+_AS_NUMBER = re.compile(
+    r"\.(?:to(?:Millis|Seconds)\w*|inWhole\w+|Total\w+|total_seconds|as_\w+|in_\w+)(?:\(\))?$|\s+as\s+\w+$"
+)
 _NAME = re.compile(r"[A-Za-z_$](?:[\w$.]|->|::)*")
 _NAMED = re.compile(
     r"(?:ONE_|A_)?(?:(?:MS|MILLIS\w*|SECONDS?)_(?:PER|IN)_(?:A_|ONE_)?)?(?P<unit>HOUR|DAY|WEEK)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cronce.adopt.audit.clocks_in_services import ClockInService, running, unused
@@ -32,6 +32,7 @@ def join(
     files: Files,
     *,
     hidden: Sequence[FoundClock] = (),
+    runs_once: Collection[Place] = (),
 ) -> Joined:
     """The findings about clocks and copies.
 
@@ -40,6 +41,7 @@ def join(
         services: What the project deploys.
         files: The project's files; followed from commands to the code that they load.
         hidden: Clocks that a comment hides: they have no findings, nor has the service whose command they are.
+        runs_once: Commands that the platform starts at set times, which is no clock of the project's own.
     """
     by_clock: dict[FoundClock, list[ClockInService]] = {}
     for each in running([*clocks, *hidden], services, files):
@@ -54,6 +56,7 @@ def join(
         acted_on |= written
         by_clock = {clock: every for clock, every in by_clock.items() if clock not in written}
     findings = [_judged(clock, every) for clock, every in by_clock.items()]
+    acted_on |= {clock for clock in clocks if clock.place in runs_once}
     left = [clock for clock in clocks if clock not in acted_on | set(by_clock)]
     idle = unused(left, files) if services else []
     findings += [_without_service(clock, services) for clock in left if clock not in idle]

@@ -69,7 +69,7 @@ def audit(root: Path, *, done: Callable[[str, int], object] = lambda _what, _cou
     clocks = [clock for clock in found.found if not notes.hide(clock.place, {clock.rule})]
     reading = read_services(tree.files, code=notes.deploying)
     hidden = [clock for clock in found.found if clock not in clocks]
-    joined = join(clocks, reading.services, tree.files, hidden=hidden)
+    joined = join(clocks, reading.services, tree.files, hidden=hidden, runs_once=frozenset(reading.runs_once))
     clocks = [clock for clock in clocks if clock not in joined.idle]
     kept = [(file, match) for file, match in found.matches if any(_same(clock, file, match.line) for clock in clocks)]
     known = {finding.place for finding in joined.findings if finding.rule in _MORE_IS_KNOWN}

@@ -252,9 +252,9 @@ _LANGUAGES = names("python node ruby golang openjdk temurin php composer maven g
 _OF_OTHERS = names(
     "redis valkey keydb dragonfly postgres postgresql postgis pgvector pgbouncer pgadmin4 mysql mariadb mongo mongodb "
     "nginx traefik caddy haproxy envoy grafana prometheus alertmanager loki tempo promtail rabbitmq kafka zookeeper "
-    "redpanda nats memcached elasticsearch opensearch kibana logstash fluentd fluentbit vector minio localstack mailhog "
-    "mailpit maildev adminer jaeger opentelemetry otel collector vault consul etcd keycloak meilisearch typesense "
-    "clickhouse influxdb telegraf cadvisor exporter datadog cloudflared certbot watchtower ofelia flower busybox "
-    "curl git selenium chrome browserless gotenberg tika imgproxy soketi vernemq mosquitto timescaledb "
+    "redpanda nats memcached elasticsearch opensearch kibana logstash fluentd fluentbit vector minio localstack "
+    "mailhog mailpit maildev adminer jaeger opentelemetry otel collector vault consul etcd keycloak meilisearch "
+    "typesense clickhouse influxdb telegraf cadvisor exporter datadog cloudflared certbot watchtower ofelia "
+    "flower busybox curl git selenium chrome browserless gotenberg tika imgproxy soketi vernemq mosquitto timescaledb "
     "cockroach cassandra neo4j portainer"
 )

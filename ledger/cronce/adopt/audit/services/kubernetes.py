@@ -83,6 +83,9 @@ def read_kubernetes(texts: Iterable[tuple[PurePosixPath, str]], files: Files, *,
             reading.services += services_of(container, of_container, files)
     for path, cron_job in manifests.cron_jobs:
         reading.notes += _unstated(path, cron_job)
+        for node in cron_job.items("spec", "jobTemplate", "spec", "template", "spec", "containers"):
+            commands = (command_in(path, node, key) for key in ("command", "args"))
+            reading.runs_once += [command.place for command in commands if command is not None]
     return reading
 
 

@@ -17,15 +17,20 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """What one or more files deploy, and what could not be read of them."""
+    """What one or more files deploy, and what could not be read of them.
+
+    `runs_once` has the commands that the platform starts at set times, each once per run: a CronJob's.
+    """
 
     services: list[FoundService] = field(default_factory=list)
     notes: list[AuditFinding] = field(default_factory=list)
+    runs_once: list[Place] = field(default_factory=list)
 
     def add(self, other: Reading) -> None:
         """Takes over what another reading found."""
         self.services += other.services
         self.notes += other.notes
+        self.runs_once += other.runs_once
 
     def not_read(self, path: PurePosixPath, line: int, why: str) -> None:
         """Notes that a file, or a part of it, was left out."""

@@ -1,0 +1,2 @@
+app = object()
+celery = None

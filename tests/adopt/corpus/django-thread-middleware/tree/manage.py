@@ -1,0 +1,2 @@
+from django.core.management import execute_from_command_line
+execute_from_command_line()

@@ -1,0 +1,2 @@
+ROOT_URLCONF = "site1.urls"
+INSTALLED_APPS = ["news"]

@@ -1,0 +1,3 @@
+class Report
+  def deliver; end
+end
