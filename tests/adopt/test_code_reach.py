@@ -274,3 +274,13 @@ def test_an_application_that_does_not_switch_scheduling_on_has_no_clock(tmp_path
     assert _found(tmp_path, files, web="java -jar a.jar", clock="java -jar a.jar") == []
     (tmp_path / "App.java").unlink()
     assert _found(tmp_path, {}, web="java -jar a.jar", clock="java -jar a.jar") == IN_COPIES
+
+
+def test_functions_that_call_each_other_and_very_long_chains_end(tmp_path: Path) -> None:
+    """A circle with a way in runs, one without does not; a chain that is too long counts as running."""
+    circle = "import { startJobs } from './jobs';\nfunction a() { b(); }\nfunction b() { a(); startJobs(); }\n"
+    assert _found(tmp_path, {"index.ts": circle, "jobs.ts": JOBS}) == []
+    assert _found(tmp_path, {"index.ts": f"{circle}a();"}) == IN_COPIES
+    chain = "".join(f"function f{n}() {{ f{n + 1}(); }}\n" for n in range(500))
+    index = f"import {{ startJobs }} from './jobs';\n{chain}function f500() {{ startJobs(); }}\n"
+    assert _found(tmp_path, {"index.ts": index}) == IN_COPIES

@@ -7,10 +7,11 @@ cannot be decided counts as running.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
 
@@ -22,6 +23,10 @@ from cronce.adopt.audit.loading.python_values import Process
 from cronce.adopt.audit.tree import LANGUAGES
 
 LANGUAGES_REACHED = frozenset({"javascript", "typescript", "tsx", "go", "csharp", "java", "kotlin"})
+_DEEPEST = 25
+_MOST_QUESTIONS = 200
+"""Names that are looked up for one clock; what is not found by then counts as running."""
+_JAVASCRIPT = frozenset({"javascript", "typescript", "tsx"})
 _LONGEST = 400_000
 """Characters of a file that is parsed."""
 
@@ -48,10 +53,17 @@ _METHODS = frozenset({"method_definition", "method_declaration", "pair", "public
 """What belongs to a class or an object, whose own uses count, too."""
 _VALUES = frozenset({"arrow_function", "function_expression", "func_literal"})
 _CLASSES = frozenset({"class_declaration", "class", "abstract_class_declaration", "object_declaration"})
-_NAMES = frozenset(
-    {"identifier", "property_identifier", "field_identifier", "type_identifier", "shorthand_property_identifier"}
-    | {"simple_identifier"}
-)
+_OF_JAVASCRIPT = ("identifier", "property_identifier", "shorthand_property_identifier")
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "javascript": _OF_JAVASCRIPT,
+    "typescript": (*_OF_JAVASCRIPT, "type_identifier"),
+    "tsx": (*_OF_JAVASCRIPT, "type_identifier"),
+    "go": ("identifier", "field_identifier", "type_identifier"),
+    "csharp": ("identifier",),
+    "java": ("identifier", "type_identifier"),
+    "kotlin": ("simple_identifier", "type_identifier"),
+}
+"""The kinds of nodes that are names."""
 _BLOCKS = frozenset({"statement_block", "program", "block", "statement_list", "compilation_unit"})
 _CALLS = frozenset(
     {"call_expression", "new_expression", "decorator", "annotation", "marker_annotation", "invocation_expression"}
@@ -100,6 +112,9 @@ class CodeReach:
         self._conditions = Conditions(process, files, self._texts) if process is not None else None
         self._process = process
         self._known: dict[tuple[PurePosixPath, str], Way] = {}
+        self._asking: set[tuple[PurePosixPath, str]] = set()
+        self._asked = 0
+        self._has_circle = False
         self._commands = {
             match[1]
             for path in loaded.by
@@ -290,16 +305,32 @@ class CodeReach:
 
     def _named(self, path: PurePosixPath, name: str, definition: SgNode) -> Way:
         """The way of the places that use a function, method or class."""
-        key = (path, name)
+
+        def look_up() -> Way:
+            ways = (self._of(where, node) for where, node in self._mentions(path, name, definition))
+            none = Way.NEVER if self._needs_a_call(path, name, definition) else Way.YES
+            return _most(ways, none)
+
+        return self._once((path, name), look_up)
+
+    def _once(self, key: tuple[PurePosixPath, str], look_up: Callable[[], Way]) -> Way:
+        """The way of a name or a file, looked up once; what is asked for while it is looked up itself does not run."""
         if key in self._known:
             return self._known[key]
-        self._known[key] = Way.NEVER  # while it is looked up: what calls itself is not called
-        ways = [self._of(where, node) for where, node in self._mentions(path, name, definition)]
-        if ways:
-            self._known[key] = max(ways)
-        else:
-            self._known[key] = Way.NEVER if self._needs_a_call(path, name, definition) else Way.YES
-        return self._known[key]
+        if key in self._asking:
+            self._has_circle = True
+            return Way.NEVER
+        if len(self._asking) >= _DEEPEST or self._asked >= _MOST_QUESTIONS:
+            return Way.YES
+        self._asked += 1
+        self._asking.add(key)
+        found = look_up()
+        self._asking.discard(key)
+        if found >= Way.YES or not self._has_circle:  # else it may depend on where the question began
+            self._known[key] = found
+        if not self._asking:
+            self._has_circle, self._asked = False, 0
+        return found
 
     def _needs_a_call(self, path: PurePosixPath, name: str, definition: SgNode) -> bool:
         language = LANGUAGES.get(path.suffix)
@@ -320,22 +351,21 @@ class CodeReach:
             rf"\bexport\s+default\s+(?:async\s+)?(?:function\s*\*?\s*)?{re.escape(name)}\b|module\.exports\s*=\s*(?:async\s+)?(?:function\s+)?{re.escape(name)}\b",
             self._text(path),
         )
-        whole = re.compile(rf"\b{re.escape(name)}\b")
         for where in self._loaded.by:
             language = LANGUAGES.get(where.suffix)
             text = self._text(where)
             names = {name}
-            if language in ("javascript", "typescript", "tsx") and where != path and stem in text:
+            if language in _JAVASCRIPT and where != path and stem in text and (is_default or name in text):
                 bound = imported(text, language, module) or {}
                 names |= {
                     local for local, own in bound.items() if local and (own == name or (is_default and own == local))
                 }
                 if is_default and "" in bound:
-                    for node in _strings(self._root(where), module):
+                    for node in _strings(self._root(where), re.compile(rf"[\"'`]{module}[\"'`]")):
                         yield where, node
-            if not (whole.search(text) or len(names) > 1):
+            if name not in text and len(names) == 1:
                 continue
-            for node in _uses(self._root(where), names):
+            for node in _uses(self._root(where), names, language or ""):
                 if not (where == path and _is_definition(node, definition)):
                     yield where, node
 
@@ -343,20 +373,19 @@ class CodeReach:
         """The way of the imports of a file: by statement, or by a call that may be behind a condition."""
         if self._loaded.whole or self._loaded.by.get(path) is None or LANGUAGES.get(path.suffix) == "go":
             return Way.YES
-        key = (path, "")
-        if key in self._known:
-            return self._known[key]
-        self._known[key] = Way.NEVER
         stem = path.parent.name if path.stem == "index" else path.stem
-        module = rf"[^\"'`]*\b{re.escape(stem)}(?:/index)?(?:\.[cm]?[jt]sx?)?"
-        ways: list[Way] = []
-        for where in self._loaded.by:
-            if where == path or stem not in self._text(where):
-                continue
-            for node in _strings(self._root(where), module):
-                ways.append(self._of(where, node))  # noqa: PERF401
-        self._known[key] = max(ways, default=Way.YES)
-        return self._known[key]
+        module = re.compile(rf"[\"'`][^\"'`]*\b{re.escape(stem)}(?:/index)?(?:\.[cm]?[jt]sx?)?[\"'`]")
+
+        def look_up() -> Way:
+            ways = (
+                self._of(where, node)
+                for where in self._loaded.by
+                if where != path and stem in self._text(where)
+                for node in _strings(self._root(where), module)
+            )
+            return _most(ways, Way.YES)
+
+        return self._once((path, ""), look_up)
 
     def _texts(self, path: PurePosixPath) -> Iterator[str]:
         yield self._text(path)
@@ -420,22 +449,20 @@ def _name_of(inner: SgNode, outer: SgNode) -> str | None:
     return None
 
 
-def _uses(root: SgNode | None, names: set[str]) -> Iterator[SgNode]:
+def _uses(root: SgNode | None, names: set[str], language: str) -> Iterator[SgNode]:
     """Each place that uses one of the names, other than imports and exports."""
     if root is None:
         return
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        kind = node.kind()
-        if kind in _IMPORTS or (kind == "assignment_expression" and _only_exports(node)):
-            continue
-        if kind in _NAMES and node.text() in names:
+    pattern = f"^(?:{'|'.join(map(re.escape, sorted(names)))})$"
+    config: Any = {"rule": {"any": [{"kind": kind, "regex": pattern} for kind in _NAMES[language]]}}
+    for node in root.find_all(config):
+        if not any(each.kind() in _IMPORTS or _only_exports(each) for each in node.ancestors()):
             yield node
-        waiting += reversed(node.children())
 
 
 def _only_exports(node: SgNode) -> bool:
+    if node.kind() != "assignment_expression":
+        return False
     left, right = node.field("left"), node.field("right")
     return (
         left is not None
@@ -452,11 +479,18 @@ def _is_definition(node: SgNode, definition: SgNode) -> bool:
     return around.start.index <= inside.start.index and inside.end.index <= around.end.index
 
 
-def _strings(root: SgNode | None, module: str) -> Iterator[SgNode]:
+def _strings(root: SgNode | None, module: re.Pattern[str]) -> Iterator[SgNode]:
     """The places that import a module by its name."""
-    if root is None:
-        return
-    pattern = re.compile(rf"[\"'`]{module}[\"'`]")
-    for node in root.find_all(kind="string"):
-        if pattern.fullmatch(node.text()):
+    for node in root.find_all(kind="string") if root is not None else ():
+        if module.fullmatch(node.text()):
             yield node
+
+
+def _most(ways: Iterable[Way], none: Way) -> Way:
+    """The greatest; `none` if there is no way at all. No more are looked at than needed."""
+    found: Way | None = None
+    for way in ways:
+        found = way if found is None else max(found, way)
+        if found >= Way.YES:
+            break
+    return none if found is None else found
