@@ -60,9 +60,10 @@ class Services:
     def __init__(self, ecs: Service) -> None:
         self._ecs = ecs
 
-    def wrong(self, pinned: Sequence[PinnedService]) -> list[WrongCount]:
-        """The services whose desired count is not 1. A failed call is reported and its services are left out."""
+    def wrong(self, pinned: Sequence[PinnedService]) -> tuple[list[WrongCount], bool]:
+        """The services whose desired count is not 1; False if some are unknown, because a call failed."""
         found: list[WrongCount] = []
+        is_whole = True
         for cluster, group in groupby(sorted(pinned, key=attrgetter("cluster")), attrgetter("cluster")):
             services = list(group)
             for first in range(0, len(services), _MOST_SERVICES):
@@ -71,10 +72,14 @@ class Services:
                     names = [each.service for each in batch]
                     answer = self._ecs.call("describe_services", cluster, cluster=cluster, services=names)
                 except (CallUnavailableError, CallRefusedError) as error:
-                    report("look_failed", level="ERROR", cluster=cluster, error=str(error))
+                    if isinstance(error, CallRefusedError) and error.code == "ClusterNotFoundException":
+                        found += wrong_counts(batch, ())
+                    else:
+                        report("look_failed", level="ERROR", cluster=cluster, error=str(error))
+                        is_whole = False
                     continue
                 found += wrong_counts(batch, answer.get("services", ()))
-        return found
+        return found, is_whole
 
 
 def wrong_counts(pinned: Iterable[PinnedService], described: Iterable[Mapping[str, Any]]) -> list[WrongCount]:

@@ -81,7 +81,7 @@ class Watchdog(GroupWatchdog):
 
     def _look_at_services(self, wrong_before: object, found: Counter[str]) -> list[str]:
         """Count pinned services whose desired count is not 1; send an event for those that were right before."""
-        wrong = self._services.wrong(self._pinned)
+        wrong, is_whole = self._services.wrong(self._pinned)
         for each in wrong:
             found["pinned_count_wrong"] += 1
             report(
@@ -93,9 +93,10 @@ class Watchdog(GroupWatchdog):
                 service=each.service.service,
                 desired_count=each.desired_count,
             )
-        known = wrong_before if isinstance(wrong_before, list) else []
+        known = [str(key) for key in wrong_before] if isinstance(wrong_before, list) else []
         self._bus.put([each.notice(self._name) for each in wrong if each.key not in known])
-        return [each.key for each in wrong]
+        still = [] if is_whole else known  # one that is unknown now may be wrong as before
+        return [*dict.fromkeys([*still, *(each.key for each in wrong)])]
 
 
 @cache

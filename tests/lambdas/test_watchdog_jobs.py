@@ -131,8 +131,11 @@ class TestUnreadable:
         assert len(world.events.sent) == 1
 
 
-def test_a_schedule_that_may_not_be_read_stops_no_other() -> None:
-    """Its key is disabled. It is counted as a failure of the look, and is not gone."""
+def test_a_schedule_that_may_not_be_read_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its key is disabled. It is counted as a failure of the look, is not gone, and each look has the metric."""
+    monkeypatch.setenv("CRONCE_METRICS", "emf")
     world = World()
     world.define("zzz")
     world.look()
@@ -142,6 +145,7 @@ def test_a_schedule_that_may_not_be_read_stops_no_other() -> None:
     looks = [world.look(T0 + 6 * MINUTE + n * DAY) for n in range(2)]
     assert [(look["jobs"], look["failed"], look.get("gone")) for look in looks] == [(1, 1, None)] * 2
     assert world.run(job="zzz") is not None
+    assert [name for name, _ in metrics(capsys.readouterr().err)].count("RowUnreadable") == 2
 
 
 class TestBirth:
@@ -366,7 +370,24 @@ class TestPinned:
         assert world.look()["pinned_count_wrong"] == 1
         assert world.events.sent[0]["desiredCount"] is None
 
-    @pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException", "ClusterNotFoundException"])
+    def test_one_that_is_unknown_for_a_look_sends_no_event_again(self) -> None:
+        """ECS does not answer in between."""
+        world = self.world(clock_3=2)
+        world.look(T0)
+        world.ecs.fail("describe_services", "ThrottlingException")
+        world.look(T0 + MINUTE)
+        world.ecs.recover()
+        assert world.look(T0 + 2 * MINUTE)["pinned_count_wrong"] == 1
+        assert len(world.events.sent) == 1
+
+    def test_in_a_cluster_that_is_gone_there_is_no_clock(self) -> None:
+        """So each of its services is wrong, and its event says so once."""
+        world = self.world()
+        world.ecs.fail("describe_services", "ClusterNotFoundException")
+        assert [world.look(T0 + minute * MINUTE)["pinned_count_wrong"] for minute in range(2)] == [12, 12]
+        assert [event["desiredCount"] for event in world.events.sent] == [None] * 12
+
+    @pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
     def test_an_ecs_that_does_not_answer_hides_no_job(self, code: str) -> None:
         """It is reported; the ticks are judged."""
         world = self.world()

@@ -52,6 +52,7 @@ METRIC_OF_EVENT: Mapping[str, str] = MappingProxyType(
         "unclaimed": "RunUnclaimed",
         "event_ignored": "EventsIgnored",
         "row_unreadable": "RowUnreadable",
+        "unreadable_job": "RowUnreadable",
         "ticks_not_judged": "TicksNotJudged",
         "schedule_gone": "ScheduleGone",
         "run_too_long": "RunTooLong",
