@@ -306,3 +306,17 @@ def test_a_module_of_the_project_is_not_the_library_of_that_name(tmp_path: Path,
     """`import schedule` finds it first."""
     program = "import schedule\nschedule.every().day.do(print)\nschedule.run_pending()\n"
     assert _found(tmp_path, {own: "", "web.py": program, "clock.py": ""}) == []
+
+
+@pytest.mark.parametrize(
+    ("main", "rule"),
+    [
+        ("uvicorn.run('web:app', port=80)", "clock-in-web-process"),
+        ("web.run_app(app)", "clock-in-web-process"),
+        ("print('x')", "clock-kept-by-one-line"),
+    ],
+)
+def test_a_program_that_runs_a_web_server_is_a_web_process(tmp_path: Path, main: str, rule: str) -> None:
+    """By the call in the file that is run."""
+    program = f"import jobs\njobs.scheduler.start()\n{main}\n"
+    assert _found(tmp_path, {"jobs.py": CLOCK, "web.py": "", "clock.py": program}) == [rule]

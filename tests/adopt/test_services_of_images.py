@@ -330,7 +330,8 @@ def test_commands_of_a_platform_state_the_copies(file: str, text: str, name: str
 def test_a_file_that_the_image_has_under_another_name_is_followed() -> None:
     """`COPY beat/start /start-beat`."""
     files = {
-        "Dockerfile": 'FROM x\nCOPY --chmod=755 ./beat/start /start-beat\nCOPY --from=y /a /b\nCMD ["/start-beat"]\n',
+        "Dockerfile": "FROM x\nARG TO=/srv\nENV NAME=beat\nCOPY --chmod=755 ./beat/start $TO/start-${NAME}\n"
+        'CMD ["/srv/start-beat"]\n',
         "beat/start": "#!/bin/sh\nexec celery beat\n",
         "compose.yaml": "services:\n  beat: {build: .}\n",
     }

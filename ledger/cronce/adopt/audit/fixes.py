@@ -7,7 +7,7 @@ import shlex
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.clocks_in_services import ClockInService
-from cronce.adopt.audit.services.web_servers import is_web
+from cronce.adopt.audit.services.web_servers import is_named_as_web
 
 _LEDGER = "postgresql://cronce@db/app"
 _AWS = "dynamodb://runs?region=eu-west-1"
@@ -16,7 +16,7 @@ _AWS = "dynamodb://runs?region=eu-west-1"
 def fix_for(running: ClockInService) -> str:
     """What to write: a pinned command, or the guard around the job, a clock of its own, a scheduled task."""
     command = running.service.command
-    if command is None or is_web(command) or running.way:
+    if command is None or is_named_as_web(command) or running.way:
         return _move_out(running)
     return _pin(running, " ".join(map(shlex.quote, command)))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cronce.adopt.audit.clocks_in_services import ClockInService, running, unused
-from cronce.adopt.audit.files import Files
+from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.fixes import fix_for
 from cronce.adopt.audit.model import AuditFinding, FoundClock, FoundService, Place, Severity
 from cronce.adopt.audit.services.web_servers import is_web
@@ -55,7 +55,7 @@ def join(
         written = {clock for clock in clocks if clock.place.path in crontabs or clock.rule in _WRITE_CRONTABS}
         acted_on |= written
         by_clock = {clock: every for clock, every in by_clock.items() if clock not in written}
-    findings = [_judged(clock, every) for clock, every in by_clock.items()]
+    findings = [_judged(clock, every, files) for clock, every in by_clock.items()]
     acted_on |= {clock for clock in clocks if clock.place in runs_once}
     left = [clock for clock in clocks if clock not in acted_on | set(by_clock)]
     idle = unused(left, files) if services else []
@@ -68,7 +68,7 @@ _WRITE_CRONTABS = frozenset({"whenever", "django-crontab"})
 """What only writes the crontab that cron acts on."""
 
 
-def _judged(clock: FoundClock, every: Sequence[ClockInService]) -> AuditFinding:
+def _judged(clock: FoundClock, every: Sequence[ClockInService], files: Files) -> AuditFinding:
     """The one finding about a clock that services run: the gravest that holds."""
     worst = max(every, key=lambda each: _copies(each.service))
     name = f"{clock.tool} runs in service {worst.service.name}"
@@ -137,7 +137,7 @@ def _judged(clock: FoundClock, every: Sequence[ClockInService]) -> AuditFinding:
             every,
             fix_for(worst),
         )
-    if service.command is not None and is_web(service.command):
+    if service.command is not None and is_web(service.command, service.folder or ROOT, files):
         return _finding(
             "clock-in-web-process",
             Severity.WARNING,

@@ -12,6 +12,7 @@ from cronce.adopt.audit.model import Place
 _INSTRUCTION = re.compile(r"\s*(?P<word>[A-Za-z]+)\s+(?P<rest>.*)", re.DOTALL)
 _FROM = re.compile(r"(?:--\S+\s+)*(?P<image>\S+)(?:\s+as\s+(?P<name>\S+))?", re.IGNORECASE)
 _HEREDOC = re.compile(r"<<-?[\"']?(?P<end>\w+)[\"']?")
+_VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)[^}]*\}|(?P<bare>\w+))")
 _SETTING = re.compile(r"(?P<name>\w+)=(?P<value>\"[^\"]*\"|'[^']*'|\S*)")
 
 
@@ -63,7 +64,10 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
     """
     stages: dict[str, Image] = {}
     current, name = Image(), ""
-    for line, word, rest in _instructions(text):
+    arguments: dict[str, str] = {}
+    for line, word, given in _instructions(text):
+        is_expanded = word in ("WORKDIR", "COPY", "ADD")
+        rest = _expanded(given, arguments | current.environment) if is_expanded else given
         match word:
             case "FROM":
                 if target is not None and name == target.lower():
@@ -81,6 +85,8 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
                 current = replace(current, workdir=place if place.startswith("/") else f"{current.workdir}/{place}")
             case "COPY" | "ADD":
                 current = replace(current, copied={**current.copied, **_copied(rest)})
+            case "ARG":
+                arguments |= _settings(rest) if "=" in rest else {}
             case "ENV":
                 current = replace(current, environment={**current.environment, **_settings(rest)})
             case _:
@@ -126,6 +132,11 @@ def _command(rest: str, path: PurePosixPath, line: int) -> ImageCommand:
         if isinstance(words, list) and all(isinstance(word, str) for word in words):
             return ImageCommand(words=tuple(words), in_shell=False, place=place)
     return ImageCommand(words=(rest,), in_shell=True, place=place)
+
+
+def _expanded(text: str, values: dict[str, str]) -> str:
+    """The text with the variables that the file itself sets, as `WORKDIR` and `COPY` take them."""
+    return _VARIABLE.sub(lambda found: values.get(found["braced"] or found["bare"], found[0]), text)
 
 
 def _copied(rest: str) -> dict[str, str]:

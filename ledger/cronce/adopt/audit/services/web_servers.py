@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import Files, located
@@ -19,8 +19,16 @@ WEB_SERVERS = names(
 )
 
 
-def is_web(argv: Argv) -> bool:
-    """Whether the command is a web server's, by its name or its arguments."""
+def is_web(argv: Argv, folder: PurePosixPath, files: Files) -> bool:
+    """Whether the command is a web server's: by its name, its arguments, or the program of Python that it runs."""
+    is_python = re.fullmatch(r"python[0-9.]*", program(argv)) is not None
+    if is_python and any(_SERVES.search(text) for _, text in _main_of_python(argv, folder, files)):
+        return True
+    return is_named_as_web(argv)
+
+
+def is_named_as_web(argv: Argv) -> bool:
+    """Whether the command's own words say that it is a web server's."""
     name = program(argv)
     if name in WEB_SERVERS:
         return True
@@ -68,23 +76,29 @@ def with_ini(argv: Argv, folder: PurePosixPath, files: Files) -> Argv:
 
 
 _INI_OPTION = re.compile(r"^[ \t]*(?P<name>[a-z][\w-]*)[ \t]*=[ \t]*(?P<value>[^\n]+)$", re.MULTILINE)
+_SERVES = re.compile(
+    r"\b(?:uvicorn|granian|hypercorn|web)\.run(?:_app)?\(|^\s*(?:app|socketio)\.run\(|\bserve\(app\b", re.MULTILINE
+)
 _RUN = re.compile(r"\b(?:uvicorn|granian)\.run\((?P<arguments>(?:[^()]|\([^()]*\))*)\)")
 
 
 def _run_by_python(argv: Argv, folder: PurePosixPath, files: Files) -> tuple[int, str]:
     """The workers of `uvicorn.run(..., workers=4)` in the file that is run."""
-    words = [word for word in argv[1:] if word == "-m" or not word.startswith("-")]
-    if words[:1] == ["-m"] and len(words) > 1:
-        base = words[1].replace(".", "/")
-        names = [f"{base}/__main__.py", f"{base}.py"]
-    else:
-        names = words[:1]
-    for name in names:
-        path = located(name, folder, files)
-        run = _RUN.search((files.text(path) or "") if path is not None else "")
+    for path, text in _main_of_python(argv, folder, files):
+        run = _RUN.search(text)
         if run is not None and (setting := re.search(r"\bworkers\s*=\s*([^,\n]+)", run["arguments"])):
             return _setting(setting[1].strip(), f"workers in {path}")
     return 1, ""
+
+
+def _main_of_python(argv: Argv, folder: PurePosixPath, files: Files) -> Iterator[tuple[PurePosixPath, str]]:
+    """The file that `python FILE` or `python -m MODULE` runs, with its text."""
+    words = [word for word in argv[1:] if word == "-m" or not word.startswith("-")]
+    base = words[1].replace(".", "/") if words[:1] == ["-m"] and len(words) > 1 else ""
+    for name in [f"{base}/__main__.py", f"{base}.py"] if base else words[:1]:
+        path = located(name, folder, files)
+        if path is not None and (text := files.text(path)) is not None:
+            yield path, text
 
 
 def _counted(text: str | None, name: str, environment: Mapping[str, str]) -> tuple[int, str]:
