@@ -26,7 +26,7 @@ DESCRIPTIONS = {
     "given_up": "No machine starts a run again",
     "unclaimed": "A task ended without asking the ledger",
     "not_judged": "Nobody knows what became of some ticks",
-    "unreadable": "A row of the ledger cannot be read",
+    "unreadable": "A row of the ledger or the schedule of a job cannot be read",
     "too_long": "A run takes longer than it may",
     "no_success": "A job has had no success for too long",
     "dead_letters": "The recorder cannot settle what it was told",

@@ -18,7 +18,7 @@ locals {
     given_up      = { metric = "RunGivenUp", description = "No machine starts a run again" }
     unclaimed     = { metric = "RunUnclaimed", description = "A task ended without asking the ledger" }
     not_judged    = { metric = "TicksNotJudged", description = "Nobody knows what became of some ticks" }
-    unreadable    = { metric = "RowUnreadable", description = "A row of the ledger cannot be read" }
+    unreadable    = { metric = "RowUnreadable", description = "A row of the ledger or the schedule of a job cannot be read" }
     too_long      = { metric = "RunTooLong", description = "A run takes longer than it may" }
     no_success    = { metric = "NoSuccess", description = "A job has had no success for too long" }
   }
