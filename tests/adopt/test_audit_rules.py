@@ -53,6 +53,8 @@ def test_what_is_looked_for_in_a_whole_project_has_words() -> None:
     [
         ("db.execute('SELECT pg_advisory_lock(42)')", "an advisory lock of PostgreSQL"),
         ("db.execute('SELECT GET_LOCK(%s, 0)')", "a named lock of MySQL"),
+        ("await redlock.using(['nightly'], 60_000, work)", "a lock in Redis that its holder renews"),
+        ("await using var held = await provider.TryAcquireLockAsync('nightly')", "a distributed lock of .NET"),
         ("# pg_advisory_lock would be an alternative", None),
     ],
 )

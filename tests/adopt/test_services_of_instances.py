@@ -206,6 +206,21 @@ def test_services_of_other_platforms_in_terraform_are_counted(resource: str) -> 
     assert (found.most, found.command, dict(found.environment)) == (6, ("node", "server.js"), {"RUN_CRON": "true"})
 
 
+@pytest.mark.parametrize(
+    ("variable", "most"), [('default = "staging"', 2), ('default = "production"', 5), ("type = string", 5)]
+)
+def test_a_table_of_environments_is_read_with_the_variable_that_chooses(variable: str, most: int) -> None:
+    """The largest number if nothing says which environment it is."""
+    text = (
+        "locals {\n  all = {\n    staging = { copies = 2 }\n    production = { copies = 5 }\n  }\n"
+        "  copies = local.all[var.environment].copies\n}\n"
+        f'variable "environment" {{\n  {variable}\n}}\n'
+        'resource "aws_ecs_service" "s" {\n  desired_count = local.copies\n}\n'
+    )
+    (found,) = read_services(Files.of({"main.tf": text})).services
+    assert found.most == most
+
+
 def test_what_a_caller_gives_to_a_module_is_known_inside_through_every_level() -> None:
     """A variable of the caller, a local with a condition, a member of an object, and a module in a module."""
     files = {

@@ -110,6 +110,9 @@ def _constant(name: str, text: str, depth: int) -> _Amount | None:
     )
     if found is not None:
         return _value(_first_value(found.group(1)), text, depth + 1)
+    if "." in name:  # a member, set where the object is made: `&Scheduler{every: 24 * time.Hour}`
+        members = re.finditer(rf"\b{re.escape(last)}[\"']?\s*:\s*([^,;\n{{}}]+)", text)
+        return next((value for each in members if (value := _value(each.group(1), text, depth + 1))), None)
     named = _NAMED.fullmatch(last)
     return _Amount(_size(named["unit"]), is_time=True) if named else None
 

@@ -25,7 +25,8 @@ _SESSION_LOCKS = (
         ),
         "an election of a leader",
     ),
-    (re.compile(r"\bauto_renewal\s*=\s*True"), "a lock in Redis that its holder renews"),
+    (re.compile(r"\bauto_renewal\s*=\s*True|\b\w*lock\.using\("), "a lock in Redis that its holder renews"),
+    (re.compile(r"\bTryAcquire(?:Lock)?Async\(|\bnew \w+DistributedLock\("), "a distributed lock of .NET"),
 )
 _RENEWS = re.compile(
     r"lock\w*\.(?:extend|reacquire|renew)\(|\bp?expire\(|renew_?(?:lock|lease|leader)|extend_?lock", re.IGNORECASE

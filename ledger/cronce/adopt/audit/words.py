@@ -13,6 +13,7 @@ LOCKS = frozenset(("NX", "nx=", "nx:", "setnx", ".lock(", ".Lock(", "::lock(", "
 
 SESSIONS = frozenset(("advisory_lock", "advisory_xact_lock", "get_lock", "GET_LOCK", "pglock", "auto_renewal"))
 SESSIONS |= {"leaderelection", "LeaderElector", "NewElection", ".Election(", "LeaderLatch", "LeaderSelector"}
+SESSIONS |= {"lock.using(", "TryAcquire", "DistributedLock("}
 """One of them is in every file with a lock that lasts as long as a session."""
 
 TASKS = frozenset(("task",))

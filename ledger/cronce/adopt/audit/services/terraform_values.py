@@ -25,8 +25,8 @@ from cronce.adopt.audit.services.reading import Count, count_of
 Block = tuple[PurePosixPath, HclBlock]
 """A block and its file."""
 
-_REFERENCE = re.compile(r"(?P<base>local|var|each)\.(?P<name>\w+)(?P<rest>(?:\.\w+|\[\"[^\"\n]+\"\])*)")
-_STEP = re.compile(r"\.(\w+)|\[\"([^\"\n]+)\"\]")
+_REFERENCE = re.compile(r"(?P<base>local|var|each)\.(?P<name>\w+)(?P<rest>(?:\.\w+|\[[^\]\n]+\])*)")
+_STEP = re.compile(r"\.(?P<name>\w+)|\[\"(?P<key>[^\"\n]+)\"\]|\[(?P<by>[^\]\n]+)\]")
 _FIRST_THAT_IS_KNOWN = ("try", "coalesce", "tonumber", "tostring", "one", "nonsensitive")
 _DEEPEST = 12
 _DEEPEST_CALLS = 4
@@ -195,6 +195,15 @@ class Scope:
         numbers = [value for value in values if value.isascii() and value.isdigit()]
         return max(numbers, key=int) if numbers else next(iter(reversed(values)), None)
 
+    def named(self, expression: str) -> str | None:
+        """The text of `each.key`, `var.x` or `local.x`; None if it is not known, or anything else."""
+        if expression == "each.key" and self.each is not None:
+            return self.each.key
+        reference = _REFERENCE.fullmatch(expression)
+        bases = self._bases(reference) if reference is not None and not reference["rest"] else []
+        texts = [text for base in bases if not base.is_open and (text := hcl_text(base.node)).isidentifier()]
+        return texts[-1] if texts else None
+
     def count(self, node: SgNode) -> Count:
         """The largest number that the expression may be."""
         return count_of(self.text(node)) or Count(least=1, most=None)
@@ -204,15 +213,22 @@ def _members_of(base: Value, rest: str, depth: int) -> list[Value]:
     """`base.a["b"]`, each step resolved."""
     found = base.scope.values(base, depth)
     for match in _STEP.finditer(rest):
-        name = match[1] or match[2]
         inside = [(each, members(each.node) or {}) for each in found]
         found = [
             value
             for each, given in inside
-            if name in given
+            for name in _chosen(match, given, base.scope)
             for value in each.scope.values(Value(each.path, given[name], each.scope), depth)
         ]
     return found
+
+
+def _chosen(step: re.Match[str], given: dict[str, SgNode], scope: Scope) -> list[str]:
+    """The members that a step names: one, or all of them if what is in the brackets is not known."""
+    name = step["name"] or step["key"]
+    if name is None:
+        name = scope.named(step["by"].strip())
+    return ([name] if name in given else []) if name is not None else list(given)
 
 
 def scopes(blocks: dict[PurePosixPath, list[Block]], files: Files) -> dict[PurePosixPath, list[Scope]]:

@@ -1,0 +1,3 @@
+module github.com/acme/report
+
+go 1.22

@@ -1,0 +1,5 @@
+package web
+
+import "context"
+
+func Serve(ctx context.Context) { <-ctx.Done() }

@@ -1,0 +1,2 @@
+import { start } from './jobs';
+start();

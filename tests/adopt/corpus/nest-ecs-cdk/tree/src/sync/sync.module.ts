@@ -1,0 +1,4 @@
+import { Module } from '@nestjs/common';
+import { SyncService } from './sync.service';
+@Module({ providers: [SyncService] })
+export class SyncModule {}

@@ -1,0 +1,1 @@
+plugins { id("org.springframework.boot") version "3.2.0" }
