@@ -320,3 +320,19 @@ def test_a_program_that_runs_a_web_server_is_a_web_process(tmp_path: Path, main:
     """By the call in the file that is run."""
     program = f"import jobs\njobs.scheduler.start()\n{main}\n"
     assert _found(tmp_path, {"jobs.py": CLOCK, "web.py": "", "clock.py": program}) == [rule]
+
+
+@pytest.mark.parametrize(
+    ("web", "expected"),
+    [
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from jobs import Clock\n", []),
+        ("from jobs import Clock\ndef show(clock: Clock) -> Clock: ...\nshow()\n", []),
+        ("from jobs import Clock\ndef show(clock: Annotated[int, Depends(Clock)]): ...\n", IN_WEB),
+        ("from jobs import Clock\ndef show(clock=Clock()): ...\n", IN_WEB),
+    ],
+)
+def test_a_type_runs_nothing(tmp_path: Path, web: str, expected: list[str]) -> None:
+    """An import for types, and annotations; what they call does."""
+    loop = "        while True:\n            work()\n            time.sleep(7200)\n"
+    jobs = f"import time\nclass Clock:\n    def __init__(self):\n{loop}"
+    assert _found(tmp_path, {"jobs.py": jobs, "web.py": web, "clock.py": ""}) == expected

@@ -156,6 +156,8 @@ class PythonReach:
         return True
 
     def _truth(self, path: PurePosixPath, test: ast.expr) -> bool | None:
+        if _last(test) == "TYPE_CHECKING":
+            return False
         if _is_main(test):
             return path in self._loaded.entries or self._process is None
         if self._values is None:
@@ -258,7 +260,7 @@ class PythonReach:
                     )
                 else:
                     continue
-                if used:
+                if used and not _is_annotation(module, node):
                     yield where, module, node
 
     def _definitions(self, name: str) -> Iterator[tuple[PurePosixPath, ast.expr, ast.ClassDef | None]]:
@@ -330,6 +332,18 @@ def _word_for(module: Module, node: ast.AST) -> str | None:
             found = re.search(r"\.add_parser\(['\"]([\w-]+)", text)
             return found[1] if found is not None else None
     return None
+
+
+def _is_annotation(module: Module, node: ast.AST) -> bool:
+    """Whether a name only says what type something has; what an annotation calls (`Depends(make)`) runs."""
+    for inner, outer in module.around(node):
+        if isinstance(outer, ast.Call):
+            return False
+        if isinstance(outer, ast.arg | ast.AnnAssign):
+            return inner is outer.annotation
+        if isinstance(outer, ast.stmt):
+            return isinstance(outer, _Function) and inner is outer.returns
+    return False
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -1,0 +1,3 @@
+from application import create_app
+
+app = create_app()

@@ -1,0 +1,7 @@
+<?php
+require __DIR__ . '/lib.php';
+
+while (true) {
+    build_report();
+    sleep(86400);
+}
