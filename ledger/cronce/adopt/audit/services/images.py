@@ -220,7 +220,8 @@ def _own_images(files: Files) -> frozenset[str]:
     return frozenset(
         _repository(image)
         for image in found
-        if not _has_name_of_others(image) and {_name_of(image), *image.lower().split("/")} & names_here
+        if ("/" in image and _name_of(image) in names_here)  # a project may be called as a product is
+        or (not _has_name_of_others(image) and {_name_of(image), *image.lower().split("/")} & names_here)
     )
 
 

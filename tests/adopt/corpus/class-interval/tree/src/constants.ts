@@ -1,0 +1,1 @@
+export const ONE_DAY = 86_400_000;

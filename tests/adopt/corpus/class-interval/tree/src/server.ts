@@ -1,0 +1,2 @@
+import http from 'http';
+export const createServer = () => http.createServer();

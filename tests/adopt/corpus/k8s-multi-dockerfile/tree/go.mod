@@ -1,0 +1,3 @@
+module github.com/acme/two
+
+go 1.22

@@ -1,0 +1,5 @@
+using Api;
+var builder = WebApplication.CreateBuilder(args);
+builder.Services.AddScheduling();
+var app = builder.Build();
+app.Run();
