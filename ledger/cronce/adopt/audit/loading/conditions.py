@@ -207,9 +207,12 @@ class Conditions:
         name = predicate or _NAME.fullmatch(text)
         if name is None:
             return UNKNOWN
-        last = re.escape(name["name"] if predicate else name["last"])
+        plain = name["name"] if predicate else name["last"]
+        last = re.escape(plain)
         patterns = _RETURNS if predicate else _DEFINES
         for source in self._texts(path):
+            if plain not in source:
+                continue
             if flag := re.search(rf"\b{last}\s*:?=\s*{_FLAG.pattern}", source):
                 given = any(re.fullmatch(rf"--?{flag['name']}(=true)?", word) for word in self._process.argv)
                 return given or flag["default"] == "true"
@@ -220,7 +223,6 @@ class Conditions:
                     value = self.value(match[1], path, depth)
                     if value is not UNKNOWN:
                         return value
-        plain = name["name"] if predicate else name["last"]
         return self.variable(plain) if plain.isupper() else UNKNOWN
 
 
