@@ -104,8 +104,7 @@ def matches(file: SourceFile, elsewhere: Elsewhere | None = None) -> list[Match]
     ]
     candidates = [rule for rule in candidates if _imports(rule, file.text, file.language) is not None]
     if file.language == "python" and elsewhere is not None:
-        own = [name for name in _IMPORTED.findall(file.text) if elsewhere.has_module(name, file.path)]
-        candidates = [rule for rule in candidates if not any(re.fullmatch(rule.module or "", name) for name in own)]
+        candidates = [rule for rule in candidates if not _is_shadowed(rule, file, elsewhere)]
     if not candidates:
         return []
     root = SgRoot(file.text, file.language).root()
@@ -115,6 +114,12 @@ def matches(file: SourceFile, elsewhere: Elsewhere | None = None) -> list[Match]
         if (names := _imports(rule, imports, file.language)) is not None:
             found += _matches_of(rule, root, names, file, elsewhere)
     return sorted(found, key=lambda match: match.line)
+
+
+def _is_shadowed(rule: Rule, file: SourceFile, elsewhere: Elsewhere) -> bool:
+    """Whether the module that the file imports is one of the project, with the name of the rule's library."""
+    names = {name for name in _IMPORTED.findall(file.text) if re.fullmatch(rule.module, name)} if rule.module else ()
+    return any(elsewhere.has_module(name, file.path) for name in names)
 
 
 def _imports(rule: Rule, text: str, language: str) -> Mapping[str, str] | None:
