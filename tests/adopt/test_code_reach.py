@@ -132,6 +132,13 @@ def test_a_function_is_found_by_whatever_name_it_is_called(tmp_path: Path, jobs:
     assert _found(tmp_path, {"index.ts": index, "jobs.ts": jobs}) == IN_COPIES
 
 
+def test_what_a_file_exports_as_a_whole_is_called_by_what_loads_the_folder(tmp_path: Path) -> None:
+    """Autoload calls each file's own function, whose name nobody writes."""
+    index = "import autoload from '@fastify/autoload';\napp.register(autoload, { dir: join(__dirname, 'plugins') });"
+    jobs = JOBS.replace("export function", "export default function")
+    assert _found(tmp_path, {"index.ts": index, "plugins/jobs.ts": jobs}) == IN_COPIES
+
+
 def test_a_file_that_is_required_behind_a_setting_is_not_loaded_elsewhere(tmp_path: Path) -> None:
     """`require` and `import()` are calls."""
     jobs = JOBS.replace("export function startJobs() {", "{")

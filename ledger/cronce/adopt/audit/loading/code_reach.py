@@ -339,6 +339,8 @@ class CodeReach:
             return (
                 language == "csharp" and re.search(r":.*\b(?:BackgroundService|IHostedService)\b", header) is not None
             )
+        if self._process is not None and self._is_default(path, name):
+            return False  # what loads the file may call it under any name
         if definition.kind() in _METHODS or _BY_FRAMEWORK.fullmatch(name):
             return False
         return language in ("javascript", "typescript", "tsx", "go")
@@ -347,10 +349,7 @@ class CodeReach:
         """Each use of a name that the file defines, in it and in the other files of the process."""
         stem = path.parent.name if path.stem == "index" else path.stem
         module = rf"[^\"'`]*\b{re.escape(stem)}(?:/index)?(?:\.[cm]?[jt]sx?)?"
-        is_default = re.search(
-            rf"\bexport\s+default\s+(?:async\s+)?(?:function\s*\*?\s*)?{re.escape(name)}\b|module\.exports\s*=\s*(?:async\s+)?(?:function\s+)?{re.escape(name)}\b",
-            self._text(path),
-        )
+        is_default = self._is_default(path, name)
         for where in self._loaded.by:
             language = LANGUAGES.get(where.suffix)
             text = self._text(where)
@@ -368,6 +367,11 @@ class CodeReach:
             for node in _uses(self._root(where), names, language or ""):
                 if not (where == path and _is_definition(node, definition)):
                     yield where, node
+
+    def _is_default(self, path: PurePosixPath, name: str) -> bool:
+        """Whether the file exports that as a whole, so that others know it by names of their own."""
+        own = rf"(?:async\s+)?(?:function\s*\*?\s*)?{re.escape(name)}\b"
+        return re.search(rf"\bexport\s+default\s+{own}|\bmodule\.exports\s*=\s*{own}", self._text(path)) is not None
 
     def _imported(self, path: PurePosixPath) -> Way:
         """The way of the imports of a file: by statement, or by a call that may be behind a condition."""
