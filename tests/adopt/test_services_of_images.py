@@ -44,6 +44,8 @@ def _command(service: FoundService) -> str:
         ('from x\n# CMD ["no"]\ncmd ["a", \\\n  # in between\n  "b"]\n', ("a", "b"), 3),
         ("# escape=`\nFROM x\nCMD celery `\n  beat\n", ("/bin/sh", "-c", "celery  beat"), 3),
         ("CMD " + "[" * 100_000, ("/bin/sh", "-c", "[" * 100_000), 1),
+        ("FROM nginx:alpine\nCOPY site /usr/share/nginx/html\n", ("nginx",), 1),
+        ('FROM docker.io/nginx\nENTRYPOINT ["a"]\n', ("a",), 2),
         ("", None, 0),
     ],
 )

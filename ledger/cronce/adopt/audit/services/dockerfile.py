@@ -73,7 +73,8 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
                 if target is not None and name == target.lower():
                     return current
                 found = _FROM.match(rest)
-                current = stages.get(found["image"].lower(), Image()) if found else Image()
+                base = found["image"].lower() if found else ""
+                current = stages.get(base) or _of_base(base, Place(path=path, line=line))
                 name = (found["name"] or str(len(stages))).lower() if found else ""
             case "ENTRYPOINT":
                 # A new ENTRYPOINT resets a CMD that came from the base image.
@@ -93,6 +94,27 @@ def image_of(text: str, path: PurePosixPath, target: str | None = None) -> Image
                 continue
         stages[name] = current
     return current
+
+
+_STARTS = {
+    "nginx": "nginx",
+    "nginx-unprivileged": "nginx",
+    "caddy": "caddy",
+    "haproxy": "haproxy",
+    "traefik": "traefik",
+    "postgres": "postgres",
+    "redis": "redis-server",
+    "mysql": "mysqld",
+}
+"""What images of others start by themselves, in which no code of a project runs."""
+
+
+def _of_base(image: str, place: Place) -> Image:
+    """An image from elsewhere: what it starts is known of a few."""
+    name = re.split(r"[:@]", image.rpartition("/")[2])[0]
+    if name not in _STARTS:
+        return Image()
+    return Image(cmd=ImageCommand(words=(_STARTS[name],), in_shell=False, place=place))
 
 
 def _instructions(text: str) -> list[tuple[int, str, str]]:

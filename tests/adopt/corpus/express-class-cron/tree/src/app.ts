@@ -1,0 +1,2 @@
+import { Server } from './Server';
+new Server().listen(3000);

@@ -1,0 +1,3 @@
+module github.com/acme/gin
+
+go 1.23

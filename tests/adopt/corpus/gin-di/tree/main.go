@@ -1,0 +1,7 @@
+package main
+
+import "github.com/acme/gin/internal/server"
+
+func main() {
+	server.New().Start()
+}
