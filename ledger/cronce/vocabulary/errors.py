@@ -9,7 +9,6 @@ from __future__ import annotations
 __all__ = [
     "ClockSkewError",
     "CronceError",
-    "Found",
     "InputInvalidError",
     "InputMissingError",
     "LeaseLostError",

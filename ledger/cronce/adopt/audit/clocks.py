@@ -14,7 +14,7 @@ from cronce.adopt.audit.clock_commands import FoundCommand, command_clocks, spli
 from cronce.adopt.audit.elsewhere import Elsewhere
 from cronce.adopt.audit.leaders import NamedLocks, held_lock, in_code, is_once_per_host
 from cronce.adopt.audit.matching import Match, matches
-from cronce.adopt.audit.model import FoundClock, Place, Start
+from cronce.adopt.audit.model import FoundClock, Place, StartCall
 from cronce.adopt.audit.rules import AnyRule, CommandRule, Protection, TextRule, every_rule, text_rules
 from cronce.adopt.audit.tree import LANGUAGES, SourceFile, source
 
@@ -109,7 +109,7 @@ def _add(
     by: str | None,
     defines: bool,
     switch: str | None = None,
-    start: Start | None = None,
+    start: StartCall | None = None,
     first: int | None = None,
 ) -> None:
     """A clock, or one more line of one: a file, a tool and a protection are one clock, each command is one."""

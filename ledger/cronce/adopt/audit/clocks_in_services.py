@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from cronce.adopt.audit.clock_commands import clock_of_command
 from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.loading import Loaded, loaded_by
-from cronce.adopt.audit.loading.code_reach import LANGUAGES_REACHED, CodeReach, Way
+from cronce.adopt.audit.loading.code_reach import LANGUAGES_REACHED, CodeReach, Reach
 from cronce.adopt.audit.loading.python_reach import PythonReach
 from cronce.adopt.audit.loading.python_values import Process
 from cronce.adopt.audit.loading.ruby import runs_in_ruby
@@ -172,16 +172,16 @@ class _Loads:
             )
             self._code[key] = CodeReach(loaded, self._files, process)
         match _way_of(clock, self._code[key]):
-            case Way.NEVER:
+            case Reach.NEVER:
                 return None
-            case Way.AS_LEADER:
+            case Reach.AS_LEADER:
                 return replace(found, lock="only the elected leader starts it")
-            case Way.ONCE:
+            case Reach.ONCE:
                 return replace(found, service=replace(service, processes=1, forks=""))
-            case Way.IN_EACH_WORKER:
+            case Reach.IN_EACH_WORKER:
                 forked = replace(service, processes=service.processes * _PER_CPU, forks="cluster.fork()")
                 return replace(found, service=forked)
-            case Way.YES:
+            case Reach.YES:
                 return found
 
     def _reached(
@@ -218,7 +218,7 @@ def _is_reached_by_code(path: PurePosixPath) -> bool:
     return LANGUAGES.get(path.suffix) in LANGUAGES_REACHED
 
 
-def _way_of(clock: FoundClock, reach: CodeReach) -> Way:
+def _way_of(clock: FoundClock, reach: CodeReach) -> Reach:
     """How a process starts the clock that one of its files makes, at whichever of its lines it starts most often."""
     is_annotated = clock.rule == "spring-scheduled"
     lines = (clock.place.line, *clock.also)
@@ -248,7 +248,7 @@ def unused(clocks: Sequence[FoundClock], files: Files) -> list[FoundClock]:
     if in_code:
         code = Loaded(by={path: None for path in files if _is_reached_by_code(path)})
         reach = CodeReach(code, files, None)
-        idle += [clock for clock in in_code if _way_of(clock, reach) is Way.NEVER]
+        idle += [clock for clock in in_code if _way_of(clock, reach) is Reach.NEVER]
     return idle
 
 

@@ -13,7 +13,7 @@ from ast_grep_py import SgNode, SgRoot
 from cronce.adopt.audit.elsewhere import Elsewhere
 from cronce.adopt.audit.imports import IMPORTS, imported
 from cronce.adopt.audit.intervals import seconds_of
-from cronce.adopt.audit.model import Start
+from cronce.adopt.audit.model import StartCall
 from cronce.adopt.audit.rules import Rule, rules
 from cronce.adopt.audit.switches import switch_of
 from cronce.adopt.audit.tree import SourceFile
@@ -85,7 +85,7 @@ class Match:
     job_has_name: bool | None
     switch: str | None
     is_made: bool
-    start: Start | None
+    start: StartCall | None
 
 
 def matches(file: SourceFile, elsewhere: Elsewhere | None = None) -> list[Match]:
@@ -188,18 +188,18 @@ def _is_made(rule: Rule, node: SgNode, language: str) -> bool:
     return node.get_match("LIB") is not None or "$LIB" not in str(rule.find[language])
 
 
-def _start(rule: Rule, node: SgNode) -> Start | None:
+def _start(rule: Rule, node: SgNode) -> StartCall | None:
     if rule.started is None:
         return None
     methods, of = rule.started
     if of == "module":
-        return Start(variable=None, methods=methods)
+        return StartCall(variable=None, methods=methods)
     parent = node.parent()
     is_object = node.get_match("LIB") is not None and parent is not None and parent.kind() == "assignment"
     target = parent.field("left") if parent is not None and is_object else None
     if target is None or target.kind() != "identifier":
         return None
-    return Start(variable=target.text(), methods=methods)
+    return StartCall(variable=target.text(), methods=methods)
 
 
 def _is_from(text: str, names: Mapping[str, str], rule: Rule) -> bool:

@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class StartCall:
     """The call without which a clock does not run.
 
     Attributes:
@@ -65,7 +65,7 @@ class FoundClock:
     protected: str | None = None
     also: tuple[int, ...] = ()
     switch: str | None = None
-    start: Start | None = None
+    start: StartCall | None = None
     is_once_per_host: bool = False
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from ast_grep_py import SgNode
+
+UNDECIDED: Final = object()
+"""What depends on anything else than the settings of the process."""
 
 _IF = frozenset({"if_statement", "if", "if_modifier", "elif_clause"})
 _VARIABLE = re.compile(

@@ -17,9 +17,10 @@ from ast_grep_py import SgNode, SgRoot
 
 from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.imports import imported
-from cronce.adopt.audit.loading.conditions import UNKNOWN, Conditions
+from cronce.adopt.audit.loading.conditions import Conditions
 from cronce.adopt.audit.loading.loaded import Loaded
 from cronce.adopt.audit.loading.python_values import Process
+from cronce.adopt.audit.switches import UNDECIDED
 from cronce.adopt.audit.tree import LANGUAGES
 
 LANGUAGES_REACHED = frozenset({"javascript", "typescript", "tsx", "go", "csharp", "java", "kotlin"})
@@ -76,7 +77,7 @@ _BY_FRAMEWORK = re.compile(
 """Functions that something outside of the project may call by their name."""
 
 
-class Way(IntEnum):
+class Reach(IntEnum):
     """How a piece of code runs in a copy of a service."""
 
     NEVER = 0
@@ -86,10 +87,10 @@ class Way(IntEnum):
     IN_EACH_WORKER = 4
 
 
-def _along(outer: Way, inner: Way) -> Way:
+def _along(outer: Reach, inner: Reach) -> Reach:
     """The way of what runs so inside of what runs so."""
     low, high = min(outer, inner), max(outer, inner)
-    return low if low < Way.YES else high
+    return low if low < Reach.YES else high
 
 
 @lru_cache(maxsize=2048)
@@ -111,7 +112,7 @@ class CodeReach:
         self._files = files
         self._conditions = Conditions(process, files, self._texts) if process is not None else None
         self._process = process
-        self._known: dict[tuple[PurePosixPath, str], Way] = {}
+        self._known: dict[tuple[PurePosixPath, str], Reach] = {}
         self._asking: set[tuple[PurePosixPath, str]] = set()
         self._asked = 0
         self._has_circle = False
@@ -125,40 +126,40 @@ class CodeReach:
             loaded.by[path] is None and _FORKS.search(self._text(path)) for path in loaded.by if not loaded.whole
         )
 
-    def way(self, path: PurePosixPath, line: int, *, annotated: bool = False) -> Way:
+    def way(self, path: PurePosixPath, line: int, *, annotated: bool = False) -> Reach:
         """How the line of a loaded file runs; `annotated` if the framework has to switch such annotations on."""
         root = self._root(path)
         node = _at(root, line) if root is not None else None
         if node is None:
-            return Way.YES
+            return Reach.YES
         found = self._of(path, node)
-        if annotated and found is not Way.NEVER:
+        if annotated and found is not Reach.NEVER:
             found = _along(found, self._enabled())
-        return Way.IN_EACH_WORKER if self._forks and found is Way.YES else found
+        return Reach.IN_EACH_WORKER if self._forks and found is Reach.YES else found
 
-    def _of(self, path: PurePosixPath, node: SgNode) -> Way:
+    def _of(self, path: PurePosixPath, node: SgNode) -> Reach:
         """The way of a node, from the inside out."""
-        way = Way.YES
+        way = Reach.YES
         inner = node
         for outer in node.ancestors():
             way = _along(way, self._gate(path, inner, outer))
-            if way is Way.NEVER:
+            if way is Reach.NEVER:
                 return way
             name = _name_of(inner, outer)
             if name is not None and not (outer.kind() in _CLASSES and self._is_found_by_itself(outer)):
                 way = _along(way, self._named(path, name, outer))
-                if way is Way.NEVER or outer.kind() not in _METHODS:
+                if way is Reach.NEVER or outer.kind() not in _METHODS:
                     return way
             inner = outer
         return _along(way, self._imported(path))
 
-    def _gate(self, path: PurePosixPath, inner: SgNode, outer: SgNode) -> Way:
+    def _gate(self, path: PurePosixPath, inner: SgNode, outer: SgNode) -> Reach:
         """What a condition around the code, or before it in the same block, makes of it."""
         kind = outer.kind()
         if kind in ("if_statement", "ternary_expression"):
             condition, other = outer.field("condition"), outer.field("alternative")
             if condition is None or _same(condition, inner):
-                return Way.YES
+                return Reach.YES
             return self._judged(path, condition.text(), wanted=other is None or not _same(other, inner))
         if kind == "binary_expression" and (right := outer.field("right")) is not None and _same(right, inner):
             left, operator = outer.field("left"), outer.field("operator")
@@ -166,7 +167,7 @@ class CodeReach:
                 return self._judged(path, left.text(), wanted=operator.text() == "&&")
         if kind in ("switch_case", "expression_case", "switch_default", "default_case"):
             return self._case(path, outer)
-        if kind in ("literal_value", "call_expression") and (way := self._commanded(inner, outer)) is Way.NEVER:
+        if kind in ("literal_value", "call_expression") and (way := self._commanded(inner, outer)) is Reach.NEVER:
             return way
         if kind in ("keyed_element", "pair", "call_expression"):
             key = outer.field("key") or outer.field("function") or outer.child(0)
@@ -175,32 +176,32 @@ class CodeReach:
                 and not _same(key, inner)
                 and _LEADING.fullmatch(key.text().rpartition(".")[2].strip("\"'"))
             ):
-                return Way.AS_LEADER
+                return Reach.AS_LEADER
             if kind == "pair" and key is not None and key.text() in ("master", "primary"):
-                return Way.ONCE
+                return Reach.ONCE
         if kind in ("method_declaration", "class_declaration"):
             return self._annotated(outer)
         if kind in _BLOCKS:
             return self._before(path, inner, outer)
-        return Way.YES
+        return Reach.YES
 
-    def _judged(self, path: PurePosixPath, condition: str, *, wanted: bool) -> Way:
+    def _judged(self, path: PurePosixPath, condition: str, *, wanted: bool) -> Reach:
         if _PRIMARY.search(condition) or _WORKER.search(condition):
             negated = condition.lstrip("( ").startswith("!")
             is_primary = (_PRIMARY.search(condition) is not None) != negated
-            return Way.ONCE if is_primary == wanted else Way.IN_EACH_WORKER
+            return Reach.ONCE if is_primary == wanted else Reach.IN_EACH_WORKER
         if _FIRST.search(condition):
-            return Way.ONCE
+            return Reach.ONCE
         if _LEADS.search(condition):
             negated = condition.lstrip("( ").startswith("!") or "== false" in condition
-            return Way.AS_LEADER if negated != wanted else Way.YES
+            return Reach.AS_LEADER if negated != wanted else Reach.YES
         truth = self._conditions.truth(condition, path) if self._conditions is not None else None
-        return Way.YES if truth is None or truth is wanted else Way.NEVER
+        return Reach.YES if truth is None or truth is wanted else Reach.NEVER
 
-    def _commanded(self, inner: SgNode, outer: SgNode) -> Way:
+    def _commanded(self, inner: SgNode, outer: SgNode) -> Reach:
         """A function that is a command of the program (cobra, urfave/cli, commander, yargs) runs if that is given."""
         if self._process is None:
-            return Way.YES
+            return Reach.YES
         text = outer.text()
         if outer.kind() == "literal_value":
             found = _COMMAND_OF_GO.search(text) if _RUNS.search(text) else None
@@ -213,27 +214,27 @@ class CodeReach:
                 )
                 found = of_chain[-1] if of_chain else None
         if found is None:
-            return Way.YES
+            return Reach.YES
         chosen = [word for word in self._process.argv[1:] if word in self._commands]
-        return Way.YES if not chosen or found[1] in chosen else Way.NEVER
+        return Reach.YES if not chosen or found[1] in chosen else Reach.NEVER
 
-    def _case(self, path: PurePosixPath, case: SgNode) -> Way:
+    def _case(self, path: PurePosixPath, case: SgNode) -> Reach:
         switch = next((each for each in case.ancestors() if "switch" in each.kind() and each.field("value")), None)
         value = switch.field("value") if switch is not None else None
         if switch is None or value is None or self._conditions is None:
-            return Way.YES
+            return Reach.YES
         subject = self._conditions.value(value.text(), path)
-        if subject is UNKNOWN:
-            return Way.YES
+        if subject is UNDECIDED:
+            return Reach.YES
         own = case.field("value")
         if own is not None:
-            return Way.YES if subject in _quoted(own) else Way.NEVER
+            return Reach.YES if subject in _quoted(own) else Reach.NEVER
         others = [value for each in (case.parent() or case).children() if (value := each.field("value")) is not None]
-        return Way.NEVER if any(subject in _quoted(value) for value in others) else Way.YES
+        return Reach.NEVER if any(subject in _quoted(value) for value in others) else Reach.YES
 
-    def _before(self, path: PurePosixPath, inner: SgNode, block: SgNode) -> Way:
+    def _before(self, path: PurePosixPath, inner: SgNode, block: SgNode) -> Reach:
         """`if (!leader) return;` before the code."""
-        way = Way.YES
+        way = Reach.YES
         for each in block.children():
             if _same(each, inner):
                 break
@@ -246,15 +247,15 @@ class CodeReach:
                 way = _along(way, self._judged(path, condition.text(), wanted=False))
         return way
 
-    def _annotated(self, definition: SgNode) -> Way:
+    def _annotated(self, definition: SgNode) -> Reach:
         """`@ConditionalOnProperty`, `@Profile`, `@Requires` of a method or a class."""
         if self._conditions is None:
-            return Way.YES
+            return Reach.YES
         header = definition.text().partition("{")[0] if definition.kind() == "class_declaration" else definition.text()
         for match in _CONDITION.finditer(header):
             if self._holds(match["name"], match["given"]) is False:
-                return Way.NEVER
-        return Way.YES
+                return Reach.NEVER
+        return Reach.YES
 
     def _holds(self, name: str, given: str) -> bool | None:
         conditions = self._conditions
@@ -273,16 +274,16 @@ class CodeReach:
             return None
         prefix = quoted.get("prefix", "")
         value = conditions.setting(f"{prefix.rstrip('.')}.{key}" if prefix else key)
-        if value is UNKNOWN:
+        if value is UNDECIDED:
             return None
         if value is None:
             return re.search(r"matchIfMissing\s*=\s*true", given) is not None or "defaultValue" in quoted
         wanted_value = quoted.get("havingValue") or (quoted.get("value") if name == "Requires" else None)
         return str(value).lower() == wanted_value.lower() if wanted_value else str(value).lower() != "false"
 
-    def _enabled(self) -> Way:
+    def _enabled(self) -> Reach:
         """Whether Spring looks for `@Scheduled` at all: an `@EnableScheduling`, on a class that is in use."""
-        ways: list[Way] = []
+        ways: list[Reach] = []
         application = False
         for path in self._loaded.by:
             text = self._text(path)
@@ -290,10 +291,10 @@ class CodeReach:
             for match in re.finditer(r"^\s*@EnableScheduling\b", text, re.MULTILINE):
                 node = _at(self._root(path), text.count("\n", 0, match.end()) + 1)
                 around = [each for each in node.ancestors() if each.kind() in _CLASSES] if node is not None else []
-                ways.append(min((self._annotated(each) for each in around), default=Way.YES))
+                ways.append(min((self._annotated(each) for each in around), default=Reach.YES))
         if ways:
             return max(ways)
-        return Way.NEVER if application and not self._has_xml() else Way.YES
+        return Reach.NEVER if application and not self._has_xml() else Reach.YES
 
     def _has_xml(self) -> bool:
         return any(path.suffix == ".xml" and "annotation-driven" in self._text(path) for path in self._files)
@@ -303,30 +304,30 @@ class CodeReach:
         header = definition.text().partition("{")[0]
         return re.search(r"@\w|^\[", header) is not None or definition.kind() == "object_declaration"
 
-    def _named(self, path: PurePosixPath, name: str, definition: SgNode) -> Way:
+    def _named(self, path: PurePosixPath, name: str, definition: SgNode) -> Reach:
         """The way of the places that use a function, method or class."""
 
-        def look_up() -> Way:
+        def look_up() -> Reach:
             ways = (self._of(where, node) for where, node in self._mentions(path, name, definition))
-            none = Way.NEVER if self._needs_a_call(path, name, definition) else Way.YES
+            none = Reach.NEVER if self._needs_a_call(path, name, definition) else Reach.YES
             return _most(ways, none)
 
         return self._once((path, name), look_up)
 
-    def _once(self, key: tuple[PurePosixPath, str], look_up: Callable[[], Way]) -> Way:
+    def _once(self, key: tuple[PurePosixPath, str], look_up: Callable[[], Reach]) -> Reach:
         """The way of a name or a file, looked up once; what is asked for while it is looked up itself does not run."""
         if key in self._known:
             return self._known[key]
         if key in self._asking:
             self._has_circle = True
-            return Way.NEVER
+            return Reach.NEVER
         if len(self._asking) >= _DEEPEST or self._asked >= _MOST_QUESTIONS:
-            return Way.YES
+            return Reach.YES
         self._asked += 1
         self._asking.add(key)
         found = look_up()
         self._asking.discard(key)
-        if found >= Way.YES or not self._has_circle:  # else it may depend on where the question began
+        if found >= Reach.YES or not self._has_circle:  # else it may depend on where the question began
             self._known[key] = found
         if not self._asking:
             self._has_circle, self._asked = False, 0
@@ -373,21 +374,21 @@ class CodeReach:
         own = rf"(?:async\s+)?(?:function\s*\*?\s*)?{re.escape(name)}\b"
         return re.search(rf"\bexport\s+default\s+{own}|\bmodule\.exports\s*=\s*{own}", self._text(path)) is not None
 
-    def _imported(self, path: PurePosixPath) -> Way:
+    def _imported(self, path: PurePosixPath) -> Reach:
         """The way of the imports of a file: by statement, or by a call that may be behind a condition."""
         if self._loaded.whole or self._loaded.by.get(path) is None or LANGUAGES.get(path.suffix) == "go":
-            return Way.YES
+            return Reach.YES
         stem = path.parent.name if path.stem == "index" else path.stem
         module = re.compile(rf"[\"'`][^\"'`]*\b{re.escape(stem)}(?:/index)?(?:\.[cm]?[jt]sx?)?[\"'`]")
 
-        def look_up() -> Way:
+        def look_up() -> Reach:
             ways = (
                 self._of(where, node)
                 for where in self._loaded.by
                 if where != path and stem in self._text(where)
                 for node in _strings(self._root(where), module)
             )
-            return _most(ways, Way.YES)
+            return _most(ways, Reach.YES)
 
         return self._once((path, ""), look_up)
 
@@ -490,11 +491,11 @@ def _strings(root: SgNode | None, module: re.Pattern[str]) -> Iterator[SgNode]:
             yield node
 
 
-def _most(ways: Iterable[Way], none: Way) -> Way:
+def _most(ways: Iterable[Reach], none: Reach) -> Reach:
     """The greatest; `none` if there is no way at all. No more are looked at than needed."""
-    found: Way | None = None
+    found: Reach | None = None
     for way in ways:
         found = way if found is None else max(found, way)
-        if found >= Way.YES:
+        if found >= Reach.YES:
             break
     return none if found is None else found

@@ -9,15 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import Final
 
 from cronce.adopt.audit.files import ROOT, Files
 from cronce.adopt.audit.loading.python_values import Process
 from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError, documents
-from cronce.adopt.audit.switches import OFF, STAGES
-
-UNKNOWN: Final = object()
-"""What depends on anything else than the settings of the process."""
+from cronce.adopt.audit.switches import OFF, STAGES, UNDECIDED
 
 _ENV = re.compile(
     r"(?:process\.env|Bun\.env|import\.meta\.env)(?:\.(?P<a>\w+)|\[[\"'`](?P<b>\w+)[\"'`]\])"
@@ -65,13 +61,13 @@ class Conditions:
     def truth(self, text: str, path: PurePosixPath) -> bool | None:
         """Whether the condition holds; None if that is not known."""
         value = self.value(text, path)
-        return None if value is UNKNOWN else _is_true(value)
+        return None if value is UNDECIDED else _is_true(value)
 
     def value(self, text: str, path: PurePosixPath, depth: int = _DEEPEST) -> object:  # one form each
-        """A text, a truth, None for what is not set, or UNKNOWN."""
+        """A text, a truth, None for what is not set, or UNDECIDED."""
         text = _bare(text)
         if depth == 0 or not text or len(text) > 400:
-            return UNKNOWN
+            return UNDECIDED
         for operator in ("||", "??", "&&"):
             parts = _split(text, operator)
             if len(parts) > 1:
@@ -80,11 +76,11 @@ class Conditions:
             parts = _split(text, operator)
             if len(parts) == 2:
                 same = self._same(parts[0], parts[1], path, depth - 1)
-                return same if same is UNKNOWN or operator[0] == "=" else not same
+                return same if same is UNDECIDED or operator[0] == "=" else not same
         if text.startswith("!") and not text.startswith("!!"):
             inner = self.value(text[1:], path, depth - 1)
-            return UNKNOWN if inner is UNKNOWN else not _is_true(inner)
-        if (literal := _literal(text)) is not UNKNOWN:
+            return UNDECIDED if inner is UNDECIDED else not _is_true(inner)
+        if (literal := _literal(text)) is not UNDECIDED:
             return literal
         if env := _ENV.fullmatch(text):
             return self.variable(env["a"] or env["b"] or env["c"])
@@ -104,20 +100,20 @@ class Conditions:
     def _joined(self, operator: str, parts: list[str], path: PurePosixPath, depth: int) -> object:
         values = [self.value(part, path, depth) for part in parts]
         if operator == "&&":
-            if any(value is not UNKNOWN and not _is_true(value) for value in values):
+            if any(value is not UNDECIDED and not _is_true(value) for value in values):
                 return False
-            return UNKNOWN if UNKNOWN in values else values[-1]
+            return UNDECIDED if UNDECIDED in values else values[-1]
         for value in values:
-            if value is UNKNOWN:
-                return True if any(each is not UNKNOWN and each is True for each in values) else UNKNOWN
+            if value is UNDECIDED:
+                return True if any(each is not UNDECIDED and each is True for each in values) else UNDECIDED
             if value is not None and (operator == "??" or value not in (False, "")):
                 return value
         return values[-1]
 
     def _same(self, a: str, b: str, path: PurePosixPath, depth: int) -> object:
         first, second = self.value(a, path, depth), self.value(b, path, depth)
-        if UNKNOWN in (first, second):
-            return UNKNOWN
+        if UNDECIDED in (first, second):
+            return UNDECIDED
         if isinstance(first, bool) or isinstance(second, bool):
             return _is_true(first) == _is_true(second)
         return ("" if first is None else str(first).lower()) == ("" if second is None else str(second).lower())
@@ -125,22 +121,22 @@ class Conditions:
     def _includes(self, where: str, what: str, path: PurePosixPath, depth: int) -> object:
         wanted = self.value(what, path, depth)
         if re.fullmatch(r"process\.argv(?:\.slice\(2\))?|os\.Args|args", where):
-            return UNKNOWN if wanted is UNKNOWN else str(wanted) in self._process.argv
+            return UNDECIDED if wanted is UNDECIDED else str(wanted) in self._process.argv
         listed = (
-            [_literal(part.strip()) for part in where.strip("[]").split(",")] if where.startswith("[") else [UNKNOWN]
+            [_literal(part.strip()) for part in where.strip("[]").split(",")] if where.startswith("[") else [UNDECIDED]
         )
-        if UNKNOWN not in listed:
-            return UNKNOWN if wanted is UNKNOWN else wanted in listed
+        if UNDECIDED not in listed:
+            return UNDECIDED if wanted is UNDECIDED else wanted in listed
         inside = self.value(where, path, depth)
-        if UNKNOWN in (inside, wanted):
-            return UNKNOWN
+        if UNDECIDED in (inside, wanted):
+            return UNDECIDED
         return str(wanted) in re.split(r"[\s,;]+", str(inside or ""))
 
     def variable(self, name: str) -> object:
-        """An environment variable; UNKNOWN if no service is given it, or if it names a stage."""
+        """An environment variable; UNDECIDED if no service is given it, or if it names a stage."""
         if STAGES.fullmatch(name) or "$" in self._process.environment.get(name, ""):
-            return UNKNOWN
-        unset = None if name.lower() in self._process.given else UNKNOWN
+            return UNDECIDED
+        unset = None if name.lower() in self._process.given else UNDECIDED
         return self._process.environment.get(name, unset)
 
     def setting(self, key: str, default: str | None = None) -> object:
@@ -148,23 +144,23 @@ class Conditions:
         for word in self._process.argv:
             if match := re.fullmatch(rf"(?:--|-D){re.escape(key)}=(.*)", word):
                 return match[1]
-        known = UNKNOWN
+        known = UNDECIDED
         for name in dict.fromkeys((key, *_names_of(key))):
             value = self.variable(name)
             if isinstance(value, str):
                 return value
             known = None if value is None else known
         stated = self._in_files(key)
-        if stated is not UNKNOWN:
+        if stated is not UNDECIDED:
             return stated
         if known is None and default is not None:
             literal = _literal(default.strip())
-            return literal if literal is not UNKNOWN else None
+            return literal if literal is not UNDECIDED else None
         return known
 
     @property
     def profiles(self) -> object:
-        """The active profiles of Spring or environments of Micronaut; UNKNOWN if nothing says them."""
+        """The active profiles of Spring or environments of Micronaut; UNDECIDED if nothing says them."""
         for key in ("spring.profiles.active", "micronaut.environments"):
             for word in self._process.argv:
                 if match := re.fullmatch(rf"(?:--|-D){re.escape(key)}=(.*)", word):
@@ -174,7 +170,7 @@ class Conditions:
                 return {each.strip() for each in self._process.environment[name].split(",")}
             if name.lower() in self._process.given:
                 return set()
-        return UNKNOWN
+        return UNDECIDED
 
     def _in_files(self, key: str) -> object:
         active = self.profiles
@@ -184,13 +180,13 @@ class Conditions:
                 for path in self._files.named(stem + suffix, ROOT):
                     for text in _settings(key, path, self._files):
                         return self._filled(text)
-        return UNKNOWN
+        return UNDECIDED
 
     def _filled(self, text: str) -> object:
         """`${SCHEDULING_ENABLED:false}`: the variable, or what is after the colon."""
         match = re.fullmatch(r"\$\{([\w.-]+)(?::([^}]*))?\}", text.strip())
         if match is None:
-            return text if "${" not in text else UNKNOWN
+            return text if "${" not in text else UNDECIDED
         value = self.setting(match[1])
         return match[2] if value is None else value
 
@@ -206,7 +202,7 @@ class Conditions:
         predicate = _PREDICATE.fullmatch(text)
         name = predicate or _NAME.fullmatch(text)
         if name is None:
-            return UNKNOWN
+            return UNDECIDED
         plain = name["name"] if predicate else name["last"]
         last = re.escape(plain)
         patterns = _RETURNS if predicate else _DEFINES
@@ -221,9 +217,9 @@ class Conditions:
             for pattern in patterns:
                 for match in re.finditer(pattern.format(last), source):
                     value = self.value(match[1], path, depth)
-                    if value is not UNKNOWN:
+                    if value is not UNDECIDED:
                         return value
-        return self.variable(plain) if plain.isupper() else UNKNOWN
+        return self.variable(plain) if plain.isupper() else UNDECIDED
 
 
 _DEFINES = (
@@ -288,9 +284,9 @@ def _literal(text: str) -> object:
     if re.fullmatch(r"\d+", text):
         return text
     try:
-        return json.loads(text) if text.startswith('"') else UNKNOWN
+        return json.loads(text) if text.startswith('"') else UNDECIDED
     except ValueError:
-        return UNKNOWN
+        return UNDECIDED
 
 
 def _bare(text: str) -> str:

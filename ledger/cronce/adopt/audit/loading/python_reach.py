@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.loading.loaded import Loaded
-from cronce.adopt.audit.loading.python_values import UNKNOWN, Process, Values, is_true
+from cronce.adopt.audit.loading.python_values import Process, Values, is_true
+from cronce.adopt.audit.switches import UNDECIDED
 
 _CALLED_BY_FRAMEWORKS = re.compile(
     r"(create|make|build|get)_app|setup|ready|handle|application|lifespan|\w+_hook"
@@ -165,7 +166,7 @@ class PythonReach:
         if not self._leads and _LEADER.search(text := ast.unparse(test)):
             return re.match(r"not\b|.*!=|.*\bis not\b", text) is not None
         value = self._values.of(test, path)
-        return None if value is UNKNOWN else is_true(value)
+        return None if value is UNDECIDED else is_true(value)
 
     def _function_runs(self, path: PurePosixPath, module: Module, function: _Function) -> bool:
         decorators = [

@@ -84,10 +84,10 @@ def members(node: SgNode) -> dict[str, SgNode] | None:
 
 def argument(node: SgNode, function: str) -> SgNode | None:
     """The first argument of a call such as `jsonencode(...)`; None if the expression is no such call."""
-    return next(iter(arguments(node, function) or ()), None)
+    return next(iter(function_arguments(node, function) or ()), None)
 
 
-def arguments(node: SgNode, function: str) -> list[SgNode] | None:
+def function_arguments(node: SgNode, function: str) -> list[SgNode] | None:
     """The arguments of a call of that function; None if the expression is no such call."""
     inner = inside_of(node)
     if inner is None or inner.kind() != "function_call":

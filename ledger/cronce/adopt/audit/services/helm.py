@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import Files
 from cronce.adopt.audit.model import FoundService, Place
-from cronce.adopt.audit.services.helm_template import Line, Value, filled
+from cronce.adopt.audit.services.helm_template import HelmValue, Line, rendered
 from cronce.adopt.audit.services.kubernetes import is_kubernetes, read_kubernetes
 from cronce.adopt.audit.services.reading import Reading
 from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError, documents
@@ -42,7 +42,7 @@ def read_chart(folder: PurePosixPath, templates: list[PurePosixPath], files: Fil
     texts = {each: text for each in templates if (text := files.text(each)) and is_kubernetes(each, text)}
     most: dict[tuple[str, Place | None], FoundService] = {}
     for values in _environments(folder, files, reading):
-        lines = {each: filled(text, values, folder.name) for each, text in texts.items()}
+        lines = {each: rendered(text, values, folder.name) for each, text in texts.items()}
         written = [(each, "\n".join(line.text for line in every)) for each, every in lines.items()]
         found = read_kubernetes(written, files, kind="helm")
         notes = [replace(note, place=_in_template(note.place, lines)) for note in found.notes]
@@ -55,7 +55,7 @@ def read_chart(folder: PurePosixPath, templates: list[PurePosixPath], files: Fil
     return reading
 
 
-def _environments(folder: PurePosixPath, files: Files, reading: Reading) -> list[Value | None]:
+def _environments(folder: PurePosixPath, files: Files, reading: Reading) -> list[HelmValue | None]:
     """The chart's own values, then those of each environment above them.
 
     The file of an environment is in the folder of the chart, or in its folder `values`; those elsewhere are of the
@@ -79,8 +79,8 @@ def _environments(folder: PurePosixPath, files: Files, reading: Reading) -> list
     return [_value(base), *(_value([*layer, *base]) for layer in above if layer)]
 
 
-def _value(layers: Sequence[_Layer]) -> Value | None:
-    return Value(tuple(layers)) if layers else None
+def _value(layers: Sequence[_Layer]) -> HelmValue | None:
+    return HelmValue(tuple(layers)) if layers else None
 
 
 def _layer(path: PurePosixPath, files: Files, reading: Reading) -> list[_Layer]:

@@ -21,12 +21,12 @@ _TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\(|\)|\||[^\s()|]+")
 _PATH = re.compile(r"(?P<start>\$\w*|)(?P<rest>(?:\.[\w-]+)+|\.|)")
 _MOST_LINES = 20_000
 _FALSE = frozenset({"", "false", "False", "0", "null", "~"})
-UNKNOWN = "$TEMPLATE"
+TEMPLATED = "$TEMPLATE"
 """What stands for a text that is not known; readers of numbers take it for a variable."""
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class HelmValue:
     """A value in files of values; what an earlier file says wins, and mappings are merged.
 
     Attributes:
@@ -37,7 +37,7 @@ class Value:
     layers: tuple[tuple[PurePosixPath, YamlNode], ...]
     name: str = ""
 
-    def get(self, key: str) -> Value | None:
+    def get(self, key: str) -> HelmValue | None:
         """The value of that key; None if there is none."""
         found: list[tuple[PurePosixPath, YamlNode]] = []
         for path, node in self.layers:
@@ -46,13 +46,13 @@ class Value:
             if (inner := node.entries().get(key)) is not None:
                 found.append((path, inner))
         dotted = f"{self.name}.{key}" if self.name else key
-        return Value(tuple(found), dotted) if found and not found[0][1].is_null else None
+        return HelmValue(tuple(found), dotted) if found and not found[0][1].is_null else None
 
-    def items(self) -> list[tuple[str, Value]] | None:
+    def items(self) -> list[tuple[str, HelmValue]] | None:
         """The entries of a mapping or a list with their keys; None if it is a text."""
         path, first = self.layers[0]
         if isinstance(first.value, list):
-            return [(str(at), Value(((path, node),), f"{self.name}[{at}]")) for at, node in enumerate(first.value)]
+            return [(str(at), HelmValue(((path, node),), f"{self.name}[{at}]")) for at, node in enumerate(first.value)]
         if not first.is_mapping:
             return None
         keys = dict.fromkeys(key for _, node in self.layers if node.is_mapping for key in node.entries())
@@ -80,7 +80,7 @@ class Value:
         return {key: inner.json for key, inner in found}
 
 
-_Result = Value | str | None
+_Result = HelmValue | str | None
 """A value, a text, or None for what is not there."""
 
 
@@ -96,7 +96,7 @@ class Line:
 
     text: str
     number: int
-    value: Value | None = None
+    value: HelmValue | None = None
 
 
 @dataclass(slots=True)
@@ -109,13 +109,13 @@ class _Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    root: Value | None
+    root: HelmValue | None
     chart: str
     dot: _Result | bool = True  # True for the root
     names: Mapping[str, _Result] = field(default_factory=dict)
 
 
-def filled(text: str, values: Value | None, chart: str) -> list[Line]:
+def rendered(text: str, values: HelmValue | None, chart: str) -> list[Line]:
     """The lines of a template with known values in it.
 
     A `range` over values is done for each of them; one over anything else is done once.
@@ -179,14 +179,14 @@ def _run_block(block: _Block, scope: _Scope) -> Iterator[Line]:
     if block.kind == "with":
         named = re.fullmatch(r"(\$\w+)\s*:=\s*(.*)", condition)
         value = _evaluated(named[2] if named else condition, scope)
-        if value is None or (isinstance(value, Value) and not value.is_true):
+        if value is None or (isinstance(value, HelmValue) and not value.is_true):
             yield from _run(block.branches[1][1], scope) if len(block.branches) > 1 else ()
             return
         names = {**scope.names, **({named[1]: value} if named else {})}
         yield from _run(body, replace(scope, dot=value, names=names))
         return
     for test, inside in block.branches:
-        if not test or block.kind == "block" or is_true(test, scope):
+        if not test or block.kind == "block" or holds(test, scope):
             yield from _run(inside, scope)
             return
 
@@ -201,9 +201,9 @@ def _repeated(condition: str, block: _Block, scope: _Scope) -> Iterator[Line]:
         ]
     else:
         over = _evaluated(given, scope)
-        entries = list(over.items() or []) if isinstance(over, Value) else [] if over is None else None
+        entries = list(over.items() or []) if isinstance(over, HelmValue) else [] if over is None else None
     if entries is None:
-        yield from _run(block.branches[0][1], replace(scope, dot=UNKNOWN))
+        yield from _run(block.branches[0][1], replace(scope, dot=TEMPLATED))
         return
     if not entries and len(block.branches) > 1:
         yield from _run(block.branches[1][1], scope)
@@ -221,18 +221,18 @@ def _texts(words: str, scope: _Scope) -> list[_Result]:
 
 
 def _line(line: str, number: int, scope: _Scope) -> Line:
-    used: list[Value] = []
+    used: list[HelmValue] = []
 
     def of_condition(match: re.Match[str]) -> str:
-        return match["then"] if is_true(match["condition"], scope) else match["other"] or ""
+        return match["then"] if holds(match["condition"], scope) else match["other"] or ""
 
     def of_action(match: re.Match[str]) -> str:
         value = _evaluated(match["inside"], scope)
-        if isinstance(value, Value):
+        if isinstance(value, HelmValue):
             used.append(value)
             text = value.text if value.text is not None else json.dumps(value.json)
         else:
-            text = UNKNOWN if value is None else value
+            text = TEMPLATED if value is None else value
         is_quoted = line[match.start() - 1 : match.start()] in ('"', "'")
         return json.dumps(text) if re.search(r"\bs?quote\b", match["inside"]) and not is_quoted else text
 
@@ -244,12 +244,12 @@ def _as_yaml(line: str, number: int, key: str | None, inside: str, scope: _Scope
     """`{{ toYaml .Values.args | nindent 12 }}` as lines of YAML; nothing if the value is not known."""
     value = _evaluated(re.sub(r"\btoYaml\b", "", inside.partition("|")[0]).strip(), scope)
     if key is not None:
-        given = json.dumps(value.json) if isinstance(value, Value) else ""
+        given = json.dumps(value.json) if isinstance(value, HelmValue) else ""
         yield Line(text=f"{line[: line.index(key)]}{key}{given}", number=number)
         return
     indent = re.search(r"n?indent\s+([0-9]{1,3})", inside)
     space = " " * (int(indent[1]) if indent is not None else len(line) - len(line.lstrip()))
-    if not isinstance(value, Value) or value.items() is None:
+    if not isinstance(value, HelmValue) or value.items() is None:
         yield Line(text="", number=number)
         return
     is_list = isinstance(value.layers[0][1].value, list)
@@ -258,7 +258,7 @@ def _as_yaml(line: str, number: int, key: str | None, inside: str, scope: _Scope
         yield Line(text=f"{space}{start} {json.dumps(inner.json)}", number=number, value=inner)
 
 
-def is_true(condition: str, scope: _Scope) -> bool:
+def holds(condition: str, scope: _Scope) -> bool:
     """Whether a condition holds; one that is not known does."""
     return _truth(_TOKEN.findall(condition), scope) is not False
 
@@ -277,14 +277,14 @@ def _truth(tokens: list[str], scope: _Scope) -> bool | None:  # one form each
         return decisive if decisive in truths else None if None in truths else not decisive
     if word in ("eq", "ne") and len(rest) == 2:
         texts = [_text(_evaluated(" ".join(each), scope)) for each in rest]
-        return None if UNKNOWN in texts else (texts[0] == texts[1]) == (word == "eq")
+        return None if TEMPLATED in texts else (texts[0] == texts[1]) == (word == "eq")
     if len(arguments) == 1 and len(first) > 1:
         return _truth(first, scope)
     if len(arguments) == 1 and (_PATH.fullmatch(word) or word in ("true", "false")):
         value = _evaluated(word, scope)
-        if isinstance(value, Value):
+        if isinstance(value, HelmValue):
             return value.is_true
-        return None if value == UNKNOWN else value not in (None, *_FALSE)
+        return None if value == TEMPLATED else value not in (None, *_FALSE)
     return None
 
 
@@ -310,8 +310,8 @@ def _grouped(tokens: list[str]) -> list[list[str]]:
 
 
 def _text(value: _Result) -> str:
-    if isinstance(value, Value):
-        return value.text if value.text is not None else UNKNOWN
+    if isinstance(value, HelmValue):
+        return value.text if value.text is not None else TEMPLATED
     return value or ""
 
 
@@ -333,7 +333,7 @@ def _evaluated(expression: str, scope: _Scope) -> _Result:
 
 
 def _holds(value: _Result) -> bool:
-    return value.is_true if isinstance(value, Value) else value not in (None, UNKNOWN, *_FALSE)
+    return value.is_true if isinstance(value, HelmValue) else value not in (None, TEMPLATED, *_FALSE)
 
 
 def _called(tokens: list[str], scope: _Scope) -> _Result:
@@ -349,11 +349,11 @@ def _called(tokens: list[str], scope: _Scope) -> _Result:
             values = [_evaluated(each, scope) for each in order]
             return next((value for value in values if _holds(value)), values[-1])
         case "ternary" if len(rest) > 2:  # a, b, condition
-            return _evaluated(rest[0 if is_true(rest[2], scope) else 1], scope)
+            return _evaluated(rest[0 if holds(rest[2], scope) else 1], scope)
         case "index" | "get":
             value = _evaluated(rest[0], scope)
             for key in rest[1:]:
-                value = value.get(_text(_evaluated(key, scope))) if isinstance(value, Value) else None
+                value = value.get(_text(_evaluated(key, scope))) if isinstance(value, HelmValue) else None
             return value
         case "printf":
             texts = iter([_text(_evaluated(each, scope)) for each in rest[1:]])
@@ -363,7 +363,7 @@ def _called(tokens: list[str], scope: _Scope) -> _Result:
         case "quote" | "squote" | "int" | "int64" | "toString" | "lower" | "trim" | "required" | "tpl" | "toYaml":
             return _evaluated(rest[-1] if name == "required" else rest[0], scope)
         case _:
-            return UNKNOWN
+            return TEMPLATED
 
 
 def _word(word: str, scope: _Scope) -> _Result:
@@ -373,24 +373,26 @@ def _word(word: str, scope: _Scope) -> _Result:
         return word
     found = _PATH.fullmatch(word)
     if found is None:
-        return UNKNOWN
+        return TEMPLATED
     parts = [part for part in found["rest"].split(".") if part]
     start: _Result | bool = scope.dot
     if found["start"] == "$":
         start = True
     elif found["start"]:
         if found["start"] not in scope.names:
-            return UNKNOWN
+            return TEMPLATED
         start = scope.names[found["start"]]
     if start is True:
         if not parts or parts[0] not in ("Values", "Release", "Chart", "Template", "Capabilities", "Files"):
-            return UNKNOWN
+            return TEMPLATED
         if parts[0] != "Values":
-            return scope.chart if parts in (["Release", "Name"], ["Chart", "Name"], ["Release", "Service"]) else UNKNOWN
+            return (
+                scope.chart if parts in (["Release", "Name"], ["Chart", "Name"], ["Release", "Service"]) else TEMPLATED
+            )
         start, parts = scope.root, parts[1:]
     value = start if not isinstance(start, bool) else None
     for part in parts:
-        if not isinstance(value, Value):
-            return UNKNOWN if value == UNKNOWN else None
+        if not isinstance(value, HelmValue):
+            return TEMPLATED if value == TEMPLATED else None
         value = value.get(part)
     return value

@@ -13,8 +13,8 @@ from ast_grep_py import SgNode
 from cronce.adopt.audit.files import Files, below
 from cronce.adopt.audit.services.hcl_tree import (
     HclBlock,
-    arguments,
     elements,
+    function_arguments,
     hcl_attributes,
     hcl_text,
     inside_of,
@@ -33,7 +33,7 @@ _DEEPEST_CALLS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class HclValue:
     """An expression, the file that it is in, and where its names are looked up."""
 
     path: PurePosixPath
@@ -47,7 +47,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ModuleCall:
     """A call of a module of the project: its name, the folder of the module, and the arguments."""
 
     name: str
@@ -56,12 +56,12 @@ class Call:
     given: dict[str, SgNode]
 
 
-def calls(blocks: Iterable[Block]) -> Iterator[Call]:
+def calls(blocks: Iterable[Block]) -> Iterator[ModuleCall]:
     """The calls of modules that lie in the project."""
     for path, block in blocks:
         given = block.attributes() if block.words[:1] == ("module",) and len(block.words) == 2 else {}
         if (folder := own_folder(path, given)) is not None:
-            yield Call(name=block.words[1], folder=folder, path=path, given=given)
+            yield ModuleCall(name=block.words[1], folder=folder, path=path, given=given)
 
 
 def own_folder(path: PurePosixPath, given: dict[str, SgNode]) -> PurePosixPath | None:
@@ -73,7 +73,7 @@ def own_folder(path: PurePosixPath, given: dict[str, SgNode]) -> PurePosixPath |
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Each:
     key: str
-    value: Value
+    value: HclValue
 
 
 class Scope:
@@ -92,29 +92,29 @@ class Scope:
         folder: PurePosixPath,
         blocks: Sequence[Block],
         files: Files,
-        call: Call | None = None,
+        call: ModuleCall | None = None,
         caller: Scope | None = None,
     ) -> None:
         self.blocks = blocks
         self.called: str = f"{caller.called if caller is not None else ''}{call.name}." if call is not None else ""
         self.each: _Each | None = None
         self._locals = {
-            name: Value(path, value, self)
+            name: HclValue(path, value, self)
             for path, block in blocks
             if block.words == ("locals",)
             for name, value in block.attributes().items()
         }
-        self._variables: dict[str, list[Value]] = defaultdict(list)
+        self._variables: dict[str, list[HclValue]] = defaultdict(list)
         for path, block in blocks:
             default = block.attributes().get("default") if block.words[:1] == ("variable",) else None
             if default is not None and len(block.words) == 2:
-                self._variables[block.words[1]].append(Value(path, default, self))
+                self._variables[block.words[1]].append(HclValue(path, default, self))
         for path in files.inside(folder):
             if path.suffix == ".tfvars":
                 for name, value in hcl_attributes(files.text(path) or "").items():
-                    self._variables[name].append(Value(path, value, self))
+                    self._variables[name].append(HclValue(path, value, self))
         if call is not None and caller is not None:
-            self._variables |= {name: [Value(call.path, value, caller)] for name, value in call.given.items()}
+            self._variables |= {name: [HclValue(call.path, value, caller)] for name, value in call.given.items()}
 
     def of_type(self, *names: str) -> Iterator[tuple[PurePosixPath, str, HclBlock]]:
         """The resources of these types: file, name, block."""
@@ -129,24 +129,24 @@ class Scope:
         keys = members(source.node) if source is not None else None
         names = None
         if source is not None and keys is None:
-            listed = arguments(source.node, "toset")
+            listed = function_arguments(source.node, "toset")
             inner = source.scope.value(source.path, listed[0]) if listed else source
             names = elements(inner.node)
         if source is None or (keys is None and names is None):
             yield resource
             return
         for key, value in keys.items() if keys is not None else [(hcl_text(name), name) for name in names or []]:
-            self.each = _Each(key=key, value=Value(source.path, value, source.scope))
+            self.each = _Each(key=key, value=HclValue(source.path, value, source.scope))
             yield f"{resource}[{key}]"
         self.each = None
 
-    def value(self, path: PurePosixPath, node: SgNode, depth: int = _DEEPEST) -> Value:
+    def value(self, path: PurePosixPath, node: SgNode, depth: int = _DEEPEST) -> HclValue:
         """What an expression is in the end; of several values of a variable, the last one."""
-        own = Value(path, node, self)
+        own = HclValue(path, node, self)
         every = self.values(own, depth)
         return every[-1] if every else own
 
-    def values(self, own: Value, depth: int = _DEEPEST) -> list[Value]:
+    def values(self, own: HclValue, depth: int = _DEEPEST) -> list[HclValue]:
         """Every value that an expression may have: of both branches, and of each file of values."""
         node = own.node
         if depth == 0:
@@ -154,25 +154,27 @@ class Scope:
         inner = inside_of(node)
         if inner is not None and inner.kind() == "conditional":
             branches = [child for child in inner.children() if child.kind() == "expression"][1:]
-            return [each for branch in branches for each in self.values(Value(own.path, branch, self), depth - 1)]
+            return [each for branch in branches for each in self.values(HclValue(own.path, branch, self), depth - 1)]
         for function in _FIRST_THAT_IS_KNOWN:
-            for given in arguments(node, function) or ():
-                found = self.values(Value(own.path, given, self), depth - 1)
+            for given in function_arguments(node, function) or ():
+                found = self.values(HclValue(own.path, given, self), depth - 1)
                 if found and not all(each.is_open for each in found):
                     return found
-        if (looked := arguments(node, "lookup")) is not None and len(looked) > 1:
+        if (looked := function_arguments(node, "lookup")) is not None and len(looked) > 1:
             table = self.value(own.path, looked[0], depth - 1)
             picked = (members(table.node) or {}).get(hcl_text(looked[1]))
             if picked is not None:
-                return table.scope.values(Value(table.path, picked, table.scope), depth - 1)
-            return self.values(Value(own.path, looked[2], self), depth - 1) if len(looked) > 2 else [own]  # the default
+                return table.scope.values(HclValue(table.path, picked, table.scope), depth - 1)
+            return (
+                self.values(HclValue(own.path, looked[2], self), depth - 1) if len(looked) > 2 else [own]
+            )  # the default
         reference = _REFERENCE.fullmatch(node.text().strip())
         if reference is None:
             return [own]
         found = [each for base in self._bases(reference) for each in _members_of(base, reference["rest"], depth - 1)]
         return found or [own]
 
-    def _bases(self, reference: re.Match[str]) -> list[Value]:
+    def _bases(self, reference: re.Match[str]) -> list[HclValue]:
         name = reference["name"]
         match reference["base"]:
             case "local":
@@ -190,7 +192,7 @@ class Scope:
             return self.each.key
         values = [
             "" if each.node.text().strip() == "null" else hcl_text(each.node)
-            for each in self.values(Value(PurePosixPath(), node, self))
+            for each in self.values(HclValue(PurePosixPath(), node, self))
         ]
         numbers = [value for value in values if value.isascii() and value.isdigit()]
         return max(numbers, key=int) if numbers else next(iter(reversed(values)), None)
@@ -209,7 +211,7 @@ class Scope:
         return count_of(self.text(node)) or Count(least=1, most=None)
 
 
-def _members_of(base: Value, rest: str, depth: int) -> list[Value]:
+def _members_of(base: HclValue, rest: str, depth: int) -> list[HclValue]:
     """`base.a["b"]`, each step resolved."""
     found = base.scope.values(base, depth)
     for match in _STEP.finditer(rest):
@@ -218,7 +220,7 @@ def _members_of(base: Value, rest: str, depth: int) -> list[Value]:
             value
             for each, given in inside
             for name in _chosen(match, given, base.scope)
-            for value in each.scope.values(Value(each.path, given[name], each.scope), depth)
+            for value in each.scope.values(HclValue(each.path, given[name], each.scope), depth)
         ]
     return found
 
@@ -234,7 +236,7 @@ def _chosen(step: re.Match[str], given: dict[str, SgNode], scope: Scope) -> list
 def scopes(blocks: dict[PurePosixPath, list[Block]], files: Files) -> dict[PurePosixPath, list[Scope]]:
     """Each folder with its instances: one per call, or one if nothing calls it."""
     found: dict[PurePosixPath, list[Scope]] = {}
-    by_folder: dict[PurePosixPath, list[Call]] = defaultdict(list)
+    by_folder: dict[PurePosixPath, list[ModuleCall]] = defaultdict(list)
     for every in blocks.values():
         for call in calls(every):
             if call.folder in blocks:
