@@ -313,7 +313,7 @@ def try_clock(shared_shop: Shop) -> Callable[..., PinnedScheduler]:
 @pytest.mark.parametrize(
     ("argument", "changed", "allowed"),
     [
-        ("jobs.job", {"schedule": "@daily"}, "one of schedule and every"),
+        ("jobs.job", {"schedule": "@daily"}, "one of them, or neither"),
         ("jobs.job.period", {"period": "day"}, "time, date"),
         ("jobs.job.period", {"period": "date"}, "at most one tick per day"),
         ("jobs.job.suspend", {"suspend": "no"}, "true or false"),
