@@ -36,7 +36,7 @@ terraform: venv ## Build build/cronce-terraform.zip: the Terraform modules with 
 		>build/terraform/modules/ledger/cronce-lambdas.sha256
 	cd build/terraform && python -m zipfile -c ../cronce-terraform.zip .
 
-test: venv ## Run the tests (9 minutes)
+test: venv ## Run the tests (7 minutes)
 	python -m pytest -n 6 --dist worksteal $(ARGS)
 
 test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (16 minutes)

@@ -235,7 +235,7 @@ STORES = [
     pytest.param(moto, id="moto", marks=pytest.mark.slow),  # DynamoDB Local is the better server
     pytest.param(dynamodb_local, id="dynamodb-local", marks=pytest.mark.lane("dynamodb-local")),
     pytest.param(dynamodb_local_lean, id="dynamodb-local-lean", marks=pytest.mark.lane("dynamodb-local")),
-    pytest.param(redis, id="redis", marks=pytest.mark.lane("redis")),
+    pytest.param(redis, id="redis", marks=[pytest.mark.lane("redis"), pytest.mark.slow]),
     pytest.param(valkey, id="valkey", marks=pytest.mark.lane("valkey")),
     pytest.param(valkey_cluster, id="valkey-cluster", marks=pytest.mark.lane("valkey")),
 ]

@@ -7,6 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -33,6 +35,7 @@ def test_every_package_says_that_it_is_typed() -> None:
     assert [root.name for root in roots if not (root / "py.typed").is_file()] == []
 
 
+@pytest.mark.slow
 def test_the_example_app_synthesizes_by_the_command_that_cdk_runs(tmp_path: Path) -> None:
     """`cdk deploy` on a clean checkout finds a stack with the ledger's table, and is told what `cronce` has to know."""
     command = json.loads((ROOT / "cdk.json").read_text())["app"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 LATER: dict[str, list[str]] = {
     "aws_cloudwatch_event_api_destination": [],
     "aws_cloudwatch_log_group": ["skip_destroy"],
@@ -87,7 +89,6 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 """What the schema alone accepts, and how the provider refuses it."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_it_refuses_is_found(
     with_provider: TerraformWithProvider, known: dict[str, Any], tmp_path: Path, kind: str
