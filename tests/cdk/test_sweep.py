@@ -19,6 +19,8 @@ from cronce import Policy
 from cronce_cdk import ClockJob, CommandTarget, ConstructConfigError, PinnedScheduler, RunLedger, ScheduledTask
 from tests.cdk.shop import Shop
 
+pytestmark = pytest.mark.slow
+
 TOKENS: dict[str, Callable[[], object]] = {
     "text token": lambda: cdk.Aws.STACK_NAME,
     "number token": lambda: cdk.Token.as_number(cdk.Aws.STACK_NAME),

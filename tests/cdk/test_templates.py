@@ -205,6 +205,7 @@ def test_cfn_lint_finds_nothing(name: str, request: pytest.FixtureRequest) -> No
     assert len(templates) == (1 if name == "example" else len(VARIANTS) + 2)
 
 
+@pytest.mark.slow
 def test_cdk_nag_finds_nothing_that_is_not_accepted_with_a_reason(example: Synthesized, variants: Synthesized) -> None:
     """The constructs carry their reasons; those here are of the example app and of CDK, and are still needed."""
     findings = example.findings | variants.findings

@@ -52,6 +52,7 @@ def synthesized() -> Iterator[dict[str, Path]]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_every_piece_synthesizes(synthesized: dict[str, Path]) -> None:
     """Each by itself, after the app of the page's beginning."""
     assert APP.endswith(SYNTH)
@@ -60,6 +61,7 @@ def test_every_piece_synthesizes(synthesized: dict[str, Path]) -> None:
         assert (folder / "Digest.template.json").exists()
 
 
+@pytest.mark.slow
 def test_no_piece_is_doubtful(synthesized: dict[str, Path]) -> None:
     """What the page shows is what it would have people do."""
     told = "".join(path.read_text() for folder in synthesized.values() for path in folder.glob("*.json"))

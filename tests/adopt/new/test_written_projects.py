@@ -78,6 +78,7 @@ def synthesized(folder: Path) -> tuple[Template, Annotations]:
     return Template.from_stack(stack), Annotations.from_stack(stack)
 
 
+@pytest.mark.slow
 def test_the_cdk_app_has_exactly_the_names_that_were_given(written: Callable[..., Path]) -> None:
     """And no warning."""
     folder = written(project(job=HOSTILE, schedule="0 6 * * 1-5", timezone="Europe/Berlin"))
@@ -118,6 +119,7 @@ def test_the_image_gets_what_its_dockerfile_copies_and_nothing_else(
 
 
 @pytest.mark.lane("terraform")
+@pytest.mark.slow
 def test_the_terraform_configuration_plans_exactly_the_names_that_were_given(
     terraform: Terraform, written: Callable[..., Path]
 ) -> None:
