@@ -292,6 +292,12 @@ def test_a_log_is_where_its_configuration_says(options: dict[str, object], regio
     assert link.startswith(f"https://{console_host(region)}/cloudwatch/home?region={region}#")
 
 
+@pytest.mark.parametrize("task", ["0123456789abcdef0123456789abcdef", "4cfeb06e-0975-433e-b9d4-f984c551e29b"])
+def test_a_task_is_known_by_its_arn_whatever_form_its_id_has(task: str) -> None:
+    """The IDs of ECS had hyphens until 2018, and those of an emulator have."""
+    assert is_task(f"arn:aws:ecs:eu-west-1:111122223333:task/jobs/{task}")
+
+
 @pytest.mark.parametrize(
     "owner",
     [

@@ -144,7 +144,7 @@ def console_host(region: str) -> str:
 _REGION = "[a-z]{2,3}(?:-[a-z]+)+-[0-9]{1,2}"
 """The name of a Region, which becomes part of a host's name."""
 
-_TASK = re.compile(rf"arn:[a-z-]+:ecs:{_REGION}:[0-9]{{12}}:task/[A-Za-z0-9_-]+/[A-Za-z0-9]+")
+_TASK = re.compile(rf"arn:[a-z-]+:ecs:{_REGION}:[0-9]{{12}}:task/[A-Za-z0-9_-]+/[A-Za-z0-9-]+")
 
 
 def is_task(owner: str) -> bool:
