@@ -39,10 +39,10 @@ terraform: venv ## Build build/cronce-terraform.zip: the Terraform modules with 
 test: venv ## Run the tests (7 minutes)
 	python -m pytest -n 6 --dist worksteal $(ARGS)
 
-test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (16 minutes)
+test-slow: venv ## Run the slow tests: full races, every zone, linters, whole demos, the wheel (14 minutes)
 	python -m pytest -n 3 --dist worksteal -m slow $(ARGS)
 
-test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 3 minutes)
+test-debian: ## Run tests in a Debian 13 root, with its Python and zone data (root, Linux; 2 minutes)
 	.ci/debian $(ARGS)
 
 prove: venv ## Search interleavings, simulate fleets, mutate the protocol, a minute of chaos (LONG=1: 15 minutes)
@@ -73,7 +73,7 @@ typecheck: venv ## Check types in strict mode (2 minutes the first time)
 	mypy
 
 coverage: export ARGS += --cov
-coverage: test ## Run the tests and check the coverage thresholds (15 minutes)
+coverage: test ## Run the tests and check the coverage thresholds (9 minutes)
 	coverage report --include='$(CORE)' --fail-under=100
 
 UV = .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
