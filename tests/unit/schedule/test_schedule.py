@@ -431,6 +431,13 @@ def test_a_mistyped_zone_is_answered_with_the_one_that_was_meant(zone: str, mean
         parse("0 6 * * *", timezone=zone)
 
 
+def test_a_zone_with_a_name_of_any_length_is_refused_at_once() -> None:
+    """Nothing is searched that is like a text longer than every name of a zone."""
+    with pytest.raises(ScheduleInvalidError) as refused:
+        parse("0 6 * * *", timezone="Europe/Berlin" * 700)
+    assert "did you mean" not in str(refused.value)
+
+
 def test_without_zone_data_utc_works_and_every_other_zone_is_an_error_that_names_tzdata() -> None:
     """A slim image: no system zones, no tzdata package."""
     code = """
