@@ -54,7 +54,7 @@ def zone_of(name: object) -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
+    except (LookupError, ValueError, OSError, RecursionError):  # the last for hundreds of slashes
         raise ScheduleInvalidError("timezone", name, _meant(name) or _ALLOWED) from None
 
 
