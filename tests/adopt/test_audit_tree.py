@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_walk_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After so many files, and so many folders deep; what is left out is named."""
+    """It has a limit for files and one for nested folders; the report names what is left out."""
     monkeypatch.setattr(tree_module, "MOST_FILES", 3)
     monkeypatch.setattr(tree_module, "DEEPEST", 2)
     put(tmp_path, "a/b/c/d.py")

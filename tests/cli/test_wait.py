@@ -38,7 +38,7 @@ class Waits:
         if self._happens:
             self._happens.pop(0)()
         elif len(self.slept) > 1000:
-            raise AssertionError("it waits for ever")
+            raise AssertionError("the wait does not end")
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_the_document_has_the_run(ledger_file: LedgerFile, cronce: Callable[...,
 def test_a_job_that_does_not_exist_is_not_waited_for(
     ledger_file: LedgerFile, cronce: Callable[..., Said], waits: Waits
 ) -> None:
-    """It would be for ever."""
+    """That wait would not end."""
     ledger_file.put(run(**ended(Status.SUCCEEDED)))
     said = cronce("wait", "daily-digst", PERIOD)
     assert (said.code, said.out, waits.slept) == (1, "", [])

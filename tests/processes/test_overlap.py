@@ -136,7 +136,7 @@ def test_a_replaced_holder_that_ignores_sigterm_is_killed_first(host: Host) -> N
 
 
 def test_a_holder_that_died_is_marked_lost_before_its_job_is_taken(host: Host) -> None:
-    """Another period of the job is skipped until the lease is over, then a person can run it."""
+    """Another period of the job is skipped until the lease expires; then a person can run it."""
     holder = host.guarded_shell(WORK, period=EARLIER, options="--lease 2s")
     host.await_log(f"begin {EARLIER}")
     holder.send(signal.SIGKILL)

@@ -21,7 +21,7 @@ REPLACED = Outcome(event=Event.FAIL, reason=Reason.REPLACED)
 
 
 def claimant(ask: ClaimRequest, *, beats: int = 0, outcome: Outcome = DONE, gives_up: bool = False) -> Script:
-    """Claim, work, renew so many times meanwhile, finish, even if the run seems lost.
+    """Claim, work, renew the lease a number of times, finish, even if the run seems lost.
 
     A renewal may come late: the claimant was frozen, and tries it when it wakes up. With `gives_up`, it stops if that
     fails, and writes that it lost its lease.

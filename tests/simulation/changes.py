@@ -80,7 +80,7 @@ MUTANTS = (
         "a paused job starts",
     ),
     Mutant(
-        "a pause is over at its beginning",
+        "a pause ends when it begins",
         _RECORDS,
         "return self.paused_at is not None and (self.paused_until is None or now < self.paused_until)",
         "return self.paused_until is not None and now < self.paused_until",

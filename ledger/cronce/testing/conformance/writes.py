@@ -376,7 +376,7 @@ def test_a_store_says_where_it_is_and_how_long_it_takes(lab: Lab) -> None:
 
 
 def test_making_a_table_ready_twice_is_once(lab: Lab) -> None:
-    """The second time it stands already."""
+    """The second call finds the table and changes nothing."""
     assert lab.store.create() is False
     record = run(lab)
     lab.store.swap(record, None)

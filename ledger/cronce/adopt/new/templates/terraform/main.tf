@@ -196,6 +196,6 @@ module "alarms" {
   ledger        = module.ledger.ledger
   alarm_actions = [aws_sns_topic.alarms.arn]
 
-  # Tells of each run that a person has to know of, with its job, its period and why.
+  # Sends a message about each run that needs a person, with its job, its period and the reason.
   notify_topic_arns = [aws_sns_topic.alarms.arn]
 }
