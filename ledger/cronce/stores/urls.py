@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from cronce.stores.store import Store
 from cronce.vocabulary.errors import InputInvalidError
-from cronce.vocabulary.names import ledger_name
+from cronce.vocabulary.names import checked_region, ledger_name
 
 _ALLOWED = (
     "dynamodb://TABLE?region=REGION&endpoint=URL, postgresql://USER@HOST:PORT/DATABASE, rediss://USER@HOST:PORT,"
@@ -16,7 +16,6 @@ _ALLOWED = (
 )
 
 _TABLE = re.compile(r"[A-Za-z0-9_.\-]{3,255}|arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.\-]{3,255}")
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
 
 _LONGEST_CALL = timedelta(seconds=3)
 
@@ -87,8 +86,8 @@ def _open_dynamo(table: str, options: dict[str, str], call_timeout: timedelta, *
         if name not in ("region", "endpoint"):
             raise InputInvalidError(f"{what} option", name, "region, endpoint")
     region, endpoint = options.get("region"), options.get("endpoint")
-    if region is not None and not _REGION.fullmatch(region):
-        raise InputInvalidError(f"{what} region", region, "an AWS Region such as eu-west-1")
+    if region is not None:
+        checked_region(region, what=f"{what} region")
     if endpoint is not None and not is_endpoint(endpoint):
         raise InputInvalidError(f"{what} endpoint", endpoint, "a URL such as http://localhost:8000")
     return DynamoStore(table, region=region, endpoint=endpoint, call_timeout=call_timeout)

@@ -41,6 +41,8 @@ JobName = NewType("JobName", str)
 Period = NewType("Period", str)
 """A period in its canonical spelling; made by `checked_period` and `period_of` only."""
 
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
+
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,]0+)?)?"
     r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
@@ -225,6 +227,13 @@ def further_schedule_name(first: str, expression: str) -> str:
 def is_further_schedule(schedule_name: str) -> bool:
     """True for a name that `further_schedule_name` made: such a schedule defines no job."""
     return re.fullmatch(r".+\.[0-9a-f]{12}", schedule_name) is not None
+
+
+def checked_region(region: str, *, what: str) -> str:
+    """An AWS Region by the form of its name."""
+    if not _REGION.fullmatch(region):
+        raise InputInvalidError(what, region, "an AWS Region such as eu-west-1")
+    return region
 
 
 def checked_token(token: object, *, what: str = "token") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from cronce.stores.dynamo.attributes import Attributes, condition, from_attribut
 from cronce.stores.dynamo.transport import Transport
 from cronce.stores.store import Page, page_of
 from cronce.vocabulary.errors import InputInvalidError, LedgerUnavailableError, RecordUnreadableError
+from cronce.vocabulary.names import checked_region
 
 _HINTS = {
     "ResourceNotFoundException": (
@@ -261,7 +261,6 @@ class DynamoStore:
             return self._transport
 
 
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z0-9]+)+")
 _KEY = ("job", "key")
 _EXPIRY = "expires_at"
 _LONGEST_CREATION = 120.0
@@ -302,8 +301,8 @@ def choose_transport(*, region: str | None, endpoint: str | None, call_timeout: 
 
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         region = region or os.environ.get(name)
-        if region is not None and not _REGION.fullmatch(region):
-            raise InputInvalidError(name, region, "an AWS Region such as eu-west-1")
+        if region is not None:
+            checked_region(region, what=name)
     lean = SignedHttp.for_environment(os.environ, region=region, endpoint=endpoint, call_timeout=call_timeout)
     if lean is not None:
         return lean

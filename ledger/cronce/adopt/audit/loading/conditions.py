@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 
 from cronce.adopt.audit.files import ROOT, Files
-from cronce.adopt.audit.loading.python_values import Process
+from cronce.adopt.audit.loading.python_values import Process, is_true
 from cronce.adopt.audit.services.yaml_tree import YamlNode, YamlUnreadableError, documents
-from cronce.adopt.audit.switches import OFF, STAGES, UNDECIDED
+from cronce.adopt.audit.switches import STAGES, UNDECIDED
 
 _ENV = re.compile(
     r"(?:process\.env|Bun\.env|import\.meta\.env)(?:\.(?P<a>\w+)|\[[\"'`](?P<b>\w+)[\"'`]\])"
@@ -61,7 +61,7 @@ class Conditions:
     def truth(self, text: str, path: PurePosixPath) -> bool | None:
         """Whether the condition holds; None if that is not known."""
         value = self.value(text, path)
-        return None if value is UNDECIDED else _is_true(value)
+        return None if value is UNDECIDED else is_true(value)
 
     def value(self, text: str, path: PurePosixPath, depth: int = _DEEPEST) -> object:  # one form each
         """A text, a truth, None for what is not set, or UNDECIDED."""
@@ -79,7 +79,7 @@ class Conditions:
                 return same if same is UNDECIDED or operator[0] == "=" else not same
         if text.startswith("!") and not text.startswith("!!"):
             inner = self.value(text[1:], path, depth - 1)
-            return UNDECIDED if inner is UNDECIDED else not _is_true(inner)
+            return UNDECIDED if inner is UNDECIDED else not is_true(inner)
         if (literal := _literal(text)) is not UNDECIDED:
             return literal
         if env := _ENV.fullmatch(text):
@@ -100,7 +100,7 @@ class Conditions:
     def _joined(self, operator: str, parts: list[str], path: PurePosixPath, depth: int) -> object:
         values = [self.value(part, path, depth) for part in parts]
         if operator == "&&":
-            if any(value is not UNDECIDED and not _is_true(value) for value in values):
+            if any(value is not UNDECIDED and not is_true(value) for value in values):
                 return False
             return UNDECIDED if UNDECIDED in values else values[-1]
         for value in values:
@@ -115,7 +115,7 @@ class Conditions:
         if UNDECIDED in (first, second):
             return UNDECIDED
         if isinstance(first, bool) or isinstance(second, bool):
-            return _is_true(first) == _is_true(second)
+            return is_true(first) == is_true(second)
         return ("" if first is None else str(first).lower()) == ("" if second is None else str(second).lower())
 
     def _includes(self, where: str, what: str, path: PurePosixPath, depth: int) -> object:
@@ -268,10 +268,6 @@ def _nested(node: YamlNode, parts: list[str]) -> Iterator[str]:
         for name, inner in node.entries().items():
             if name.replace("-", "").replace(":", ".").lower() == wanted:
                 yield from _nested(inner, parts[end:])
-
-
-def _is_true(value: object) -> bool:
-    return value.strip().lower() not in OFF if isinstance(value, str) else bool(value)
 
 
 def _literal(text: str) -> object:
